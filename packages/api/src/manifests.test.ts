@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { kinds, nsoManifestFiles, nsoManifests } from './manifests.ts'
+
+const { crds, rbac, policies } = nsoManifests()
+
+test('there is a definition for each kind, and each object is in exactly one file', () => {
+  assert.equal(crds.length, kinds.length)
+  const inFiles = nsoManifestFiles().flatMap(({ objects }) => objects)
+  assert.deepEqual(inFiles, [...crds, ...rbac, ...policies])
+})
+
+test('no permission is wildcarded, and none is on a data plane’s kinds or on network definitions', () => {
+  const text = JSON.stringify(rbac)
+  assert.ok(!text.includes('"*"'))
+  assert.ok(!/cloud\.datumapis\.com|k8s\.cni\.cncf\.io/.test(text))
+})
+
+test('every field of every kind is described', () => {
+  const undescribed = (schema: unknown, path: string): string[] => {
+    if (typeof schema !== 'object' || schema === null) return []
+    const properties =
+      'properties' in schema && typeof schema.properties === 'object' ? Object.entries(schema.properties ?? {}) : []
+    const items = 'items' in schema && schema.items ? undescribed(schema.items, `${path}[]`) : []
+    const own = properties.flatMap(([name, inner]) => {
+      const said = typeof inner === 'object' && inner !== null && 'description' in inner && inner.description !== ''
+      return [...(said ? [] : [`${path}.${name}`]), ...undescribed(inner, `${path}.${name}`)]
+    })
+    return [...items, ...own]
+  }
+  assert.deepEqual(
+    kinds.flatMap((kind) => [...undescribed(kind.spec, `${kind.kind}.spec`), ...undescribed(kind.status, `${kind.kind}.status`)]),
+    [],
+  )
+})

@@ -1,0 +1,81 @@
+/** What is installed for NSO: CRDs, its identity and permissions, and the optional admission policy. */
+import {
+  aggregatedClusterRole,
+  clusterRole,
+  clusterRoleBinding,
+  crdOf,
+  eventsGrant,
+  type Grant,
+  type KindDefinition,
+  leaderElectionRole,
+  type Manifest,
+  type ManifestFile,
+  namespaceManifest,
+  ownershipOf,
+  reading,
+  rulesFor,
+  serviceAccount,
+} from 'kube-control-loop'
+import { AddressLease } from './kinds/address-lease.ts'
+import { DataPlane } from './kinds/data-plane.ts'
+import { Network } from './kinds/network.ts'
+import { NetworkContext } from './kinds/network-context.ts'
+import { NetworkInterface } from './kinds/network-interface.ts'
+import { NetworkInterfaceClaim } from './kinds/network-interface-claim.ts'
+import { ServingLocation } from './kinds/serving-location.ts'
+import { Subnet } from './kinds/subnet.ts'
+import { labels } from './names.ts'
+import { ownership } from './ownership.ts'
+import { claimFinalizerBinding, claimFinalizerPolicy } from './policy.ts'
+
+/** Every kind that NSO serves. */
+export const kinds: readonly KindDefinition[] = [
+  Network,
+  NetworkContext,
+  Subnet,
+  ServingLocation,
+  NetworkInterface,
+  NetworkInterfaceClaim,
+  AddressLease,
+  DataPlane,
+]
+
+/** The identity that NSO runs as. */
+export const nsoAccount = { namespace: 'nso-system', name: 'nso' } as const
+
+const aggregate = { [labels.aggregateToNso]: 'true' }
+
+const grants: readonly Grant[] = [
+  { group: '', resources: ['namespaces'], verbs: reading },
+  { group: 'authorization.k8s.io', resources: ['selfsubjectaccessreviews'], verbs: ['create'] },
+  eventsGrant,
+]
+
+export const crds = (): Manifest[] => kinds.map((kind) => crdOf(kind, ownershipOf(kind, ownership)))
+
+/** Namespace, account, roles, bindings. The role `nso` gathers every ClusterRole labelled for it: data planes add theirs. */
+export const rbac = (): Manifest[] => [
+  namespaceManifest(nsoAccount.namespace),
+  serviceAccount(nsoAccount.namespace, nsoAccount.name),
+  aggregatedClusterRole('nso', aggregate),
+  clusterRole('nso-core', rulesFor('nso', ownership, grants), aggregate),
+  clusterRoleBinding('nso', 'nso', nsoAccount),
+  ...leaderElectionRole('nso-leader-election', nsoAccount),
+]
+
+/** Optional: after each start of an API server the creates it matches are refused with 503 for some seconds. */
+export const policies = (): Manifest[] => [claimFinalizerPolicy, claimFinalizerBinding]
+
+/** All of it, in the order of installation. */
+export function nsoManifests(): { crds: Manifest[]; rbac: Manifest[]; policies: Manifest[] } {
+  return { crds: crds(), rbac: rbac(), policies: policies() }
+}
+
+/** The same as files, relative to the folder of NSO's configuration. */
+export function nsoManifestFiles(): ManifestFile[] {
+  return [
+    ...kinds.map((kind, index) => ({ path: `crd/${kind.plural}.yaml`, objects: crds().slice(index, index + 1) })),
+    { path: 'rbac/nso.yaml', objects: rbac() },
+    { path: 'policy/claim-finalizer.yaml', objects: policies() },
+  ]
+}

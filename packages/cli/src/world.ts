@@ -1,0 +1,102 @@
+/** What the command line sees of a running system: caches of the chain's kinds, and trees made from them. */
+import { NetworkContext, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
+import { NetworkAttachmentDefinition, VPC, VPCAttachment } from 'galactic/api'
+import {
+  type Client,
+  createAccessSource,
+  createCache,
+  createClient,
+  createHttpTransport,
+  type FollowedCache,
+  type Kind,
+  type KubeObject,
+  keyOf,
+  silentLogger,
+  systemClock,
+} from 'kube-control-loop'
+import type { TreeNode } from './tree.ts'
+
+export type World = {
+  readonly client: Client
+  readonly claims: FollowedCache
+  readonly interfaces: FollowedCache
+  readonly attachments: FollowedCache
+  readonly definitions: FollowedCache
+  readonly contexts: FollowedCache
+  readonly networkObjects: FollowedCache
+  /** The claim and all that stands for it. */
+  treeOf(claim: KubeObject): TreeNode
+  close(): Promise<void>
+}
+
+/** Follows the chain's kinds in one namespace; resolves when all are known. */
+export async function followWorld(kubeconfigPath: string, namespace: string, signal: AbortSignal): Promise<World> {
+  const access = createAccessSource({ clock: systemClock, kubeconfig: kubeconfigPath })
+  const transport = createHttpTransport({ access, clock: systemClock, userAgent: 'nso-cli/0.1.0' })
+  const parts = { clock: systemClock, jitter: Math.random, log: silentLogger }
+  const client = createClient(transport, { clock: systemClock, jitter: Math.random })
+  const ending = new AbortController()
+  const caches: FollowedCache[] = []
+  const running: Promise<void>[] = []
+  const follow = (kind: Kind): FollowedCache => {
+    const cache = createCache(client, kind, { namespace }, parts)
+    caches.push(cache)
+    running.push(cache.run(ending.signal))
+    return cache
+  }
+  const world = {
+    client,
+    claims: follow(NetworkInterfaceClaim),
+    interfaces: follow(NetworkInterface),
+    attachments: follow(VPCAttachment),
+    definitions: follow(NetworkAttachmentDefinition),
+    contexts: follow(NetworkContext),
+    networkObjects: follow(VPC),
+  }
+  await Promise.all(caches.map((cache) => cache.ready(signal)))
+  return {
+    ...world,
+    treeOf: (claim) => treeOf(world, claim),
+    async close() {
+      ending.abort(new Error('done'))
+      await Promise.allSettled(running)
+      await transport.close()
+    },
+  }
+}
+
+type Caches = Pick<World, 'interfaces' | 'attachments' | 'definitions'>
+
+function treeOf({ interfaces, attachments, definitions }: Caches, claim: KubeObject): TreeNode {
+  const { networkInterfaceRef } = (claim.status ?? {}) as { networkInterfaceRef?: { name: string } }
+  const key = keyOf({ metadata: { name: networkInterfaceRef?.name ?? claim.metadata.name, namespace: claim.metadata.namespace } })
+  const node = (object: KubeObject | undefined, children: TreeNode[], notes: string[] = []): TreeNode[] =>
+    object ? [{ object, children, notes }] : []
+  const attachment = attachments.get(key)
+  return {
+    object: claim,
+    notes: addressNotes(claim),
+    children: node(
+      interfaces.get(key),
+      node(attachment, node(definitions.get(key), []), identityNotes(attachment)),
+      interfaceNotes(interfaces.get(key)),
+    ),
+  }
+}
+
+function addressNotes(claim: KubeObject): string[] {
+  const { addresses = [] } = (claim.status ?? {}) as { addresses?: { address: string; gateway?: string; primary?: boolean }[] }
+  return addresses.map(
+    ({ address, gateway, primary }) => `${address}${gateway ? ` via ${gateway}` : ''}${primary ? ' (primary)' : ''}`,
+  )
+}
+
+function interfaceNotes(nic: KubeObject | undefined): string[] {
+  const { phase, vpc } = (nic?.status ?? {}) as { phase?: string; vpc?: string }
+  return phase ? [`phase ${phase}${vpc ? `, VPC ${vpc}` : ''}`] : []
+}
+
+function identityNotes(attachment: KubeObject | undefined): string[] {
+  const { vpc, vpcAttachment, node } = (attachment?.status ?? {}) as { vpc?: string; vpcAttachment?: string; node?: string }
+  return vpc ? [`identity ${vpc}-${vpcAttachment ?? '?'}${node ? ` on ${node}` : ''}`] : []
+}

@@ -1,0 +1,142 @@
+/** Who writes what on the kinds of this package. Types of intents, the runtime guard, roles, descriptions and tests come from it. */
+import type { MetadataOwner, OwnershipTable, StatusIntent, StatusOf, StatusOwner } from 'kube-control-loop'
+import { NetworkAttachmentDefinition } from './network-attachment-definition.ts'
+import { BGPAdvertisement, BGPRouter } from './routing.ts'
+import { VPC } from './vpc.ts'
+import { VPCAttachment } from './vpc-attachment.ts'
+
+/** On VPCs and attachments; removed by Galactic only, when nothing of it is in use any more. */
+export const finalizer = 'cloud.datumapis.com/finalizer'
+
+/** Labels of a network definition: the record of the identifiers it was made with. */
+export const labels = {
+  vpc: 'cloud.datumapis.com/vpc',
+  vpcAttachment: 'cloud.datumapis.com/vpc-attachment',
+} as const
+
+export const annotations = {
+  /** On a network definition, by the node's CNI plugin: device on the side of the node. */
+  hostInterface: 'k8s.v1.cni.cncf.io/host-interface',
+} as const
+
+/** Field managers of Galactic. */
+export const managers = { vpc: 'galactic-vpc', attachment: 'galactic-vpcattachment' } as const
+
+const galactic = 'galactic'
+
+export const statusOwners = {
+  vpc: {
+    writer: managers.vpc,
+    identity: galactic,
+    owns: ['observedGeneration', 'vpc', 'conditions/Ready'],
+    when: 'when the network gets its identifier',
+  },
+  attachment: {
+    writer: managers.attachment,
+    identity: galactic,
+    owns: [
+      'observedGeneration',
+      'vpc',
+      'vpcAttachment',
+      'networkAttachmentDefinition',
+      'node',
+      'hostInterface',
+      'vrfInterface',
+      'podSubnet',
+      'conditions/Ready',
+      'conditions/Programmed',
+    ],
+    when: 'when its network definition stands, and when a router starts or ends to advertise it',
+  },
+} as const satisfies Record<string, StatusOwner>
+
+const byGalactic = (writer: string, path: string, when: string, verbs: NonNullable<MetadataOwner['verbs']>): MetadataOwner => ({
+  path,
+  writer,
+  identity: galactic,
+  when,
+  verbs,
+})
+const byOther = (identity: string, path: string, when: string): MetadataOwner => ({ path, writer: identity, identity, when })
+const finalizerPath = `metadata.finalizers/${finalizer}`
+const finalizerWhen = 'in the body at creation, else added before the first write; removed when nothing of it is in use'
+
+export const ownership: OwnershipTable = [
+  {
+    kind: VPC,
+    status: [statusOwners.vpc],
+    metadata: [
+      byOther('requester', 'spec', 'at creation; fixed afterwards'),
+      byOther('requester', 'metadata.labels', 'at any time'),
+      byGalactic(managers.vpc, finalizerPath, finalizerWhen, ['patch']),
+    ],
+  },
+  {
+    kind: VPCAttachment,
+    status: [statusOwners.attachment],
+    metadata: [
+      byOther('requester', 'spec', 'at any time'),
+      byOther('requester', 'metadata.labels', 'at any time'),
+      byGalactic(managers.attachment, finalizerPath, finalizerWhen, ['patch']),
+    ],
+    reserved: [
+      { path: 'containerID', why: 'only the node knows the sandbox, and it reports nothing here' },
+      { path: 'podName', why: 'only the node knows the pod, and it reports nothing here' },
+      { path: 'guestInterface', why: 'only the node knows the device, and it reports nothing here' },
+      { path: 'egress', why: 'egress is not built' },
+    ],
+  },
+  {
+    kind: NetworkAttachmentDefinition,
+    status: [],
+    metadata: [
+      byGalactic(managers.attachment, 'spec', 'before the attachment is reported ready, and when its rendering changes', [
+        'create',
+        'patch',
+        'delete',
+      ]),
+      byGalactic(managers.attachment, `metadata.labels/${labels.vpc}`, 'at creation; put right when someone else changed it', [
+        'create',
+        'patch',
+      ]),
+      byGalactic(
+        managers.attachment,
+        `metadata.labels/${labels.vpcAttachment}`,
+        'at creation; put right when someone else changed it',
+        ['create', 'patch'],
+      ),
+      byOther('node', `metadata.annotations/${annotations.hostInterface}`, 'when a pod is attached'),
+    ],
+  },
+  {
+    kind: BGPAdvertisement,
+    status: [
+      {
+        writer: 'router',
+        identity: 'router',
+        owns: ['observedGeneration', 'advertisedPrefixes', 'conditions/*'],
+        when: 'when the router takes or leaves it',
+      },
+    ],
+    metadata: [byOther('node', 'spec', 'when a pod is attached')],
+  },
+  {
+    kind: BGPRouter,
+    status: [
+      {
+        writer: 'router',
+        identity: 'router',
+        owns: ['observedGeneration', 'phase', 'peers', 'roles', 'conditions/*'],
+        when: 'as its sessions come and go',
+      },
+    ],
+    metadata: [byOther('administrator', 'spec', 'when a node joins')],
+  },
+]
+
+export type VPCStatus = StatusOf<typeof VPC>
+export type VPCAttachmentStatus = StatusOf<typeof VPCAttachment>
+
+/** Complete intents of the documented writers. */
+export type VPCStatusIntent = StatusIntent<StatusOf<typeof VPC>, typeof statusOwners.vpc>
+export type AttachmentStatusIntent = StatusIntent<StatusOf<typeof VPCAttachment>, typeof statusOwners.attachment>

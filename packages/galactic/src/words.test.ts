@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { foreignWords } from '../testing/foreign-words.ts'
+
+const repository = join(import.meta.dirname, '../../..')
+
+/** Files under a folder, without what is installed or built. */
+function filesUnder(folder: string): string[] {
+  const entries = readdirSync(join(repository, folder), { withFileTypes: true, recursive: true })
+  return entries
+    .filter((entry) => entry.isFile() && !/node_modules|\/dist\b/.test(entry.parentPath))
+    .map((entry) => join(entry.parentPath, entry.name))
+}
+
+for (const folder of ['packages/galactic', 'packages/runtime', 'config/galactic']) {
+  test(`${folder} names nothing of the system that asks for attachments`, () => {
+    const files = filesUnder(folder)
+    assert.ok(files.length > 0)
+    const found = files.flatMap((file) => foreignWords(readFileSync(file, 'utf8')).map((word) => `${file}: ${word}`))
+    assert.deepEqual(found, [])
+  })
+}
+
+test('no file is named after it', () => {
+  const files = ['packages/galactic', 'packages/runtime'].flatMap(filesUnder).map((file) => file.slice(repository.length))
+  assert.deepEqual(files.flatMap(foreignWords), [])
+})
+
+test('it is imported nowhere: galactic depends on the runtime and public libraries only', () => {
+  const { dependencies } = JSON.parse(readFileSync(join(repository, 'packages/galactic/package.json'), 'utf8'))
+  assert.deepEqual(Object.keys(dependencies).sort(), ['commander', 'kube-control-loop', 'prom-client', 'typebox'])
+})
+
+test('the list of words finds what it is for, and leaves alone what only looks alike', () => {
+  const group = ['networking', 'datumapis', 'com'].join('.')
+  const kind = ['Network', 'Interface', 'Claim'].join('')
+  const short = ['Data', 'Plane'].join('')
+  for (const text of [`apiVersion: ${group}/v1`, `a ${kind}`, kind.toLowerCase(), `kind: ${short}`, ['N', 'S', 'O'].join('')]) {
+    assert.equal(foreignWords(`fine\n${text}`).length > 0, true, text)
+  }
+  for (const text of [
+    `Awaiting${short}`,
+    'podSubnet',
+    'network.datumapis.com',
+    'unsound',
+    'consonant',
+    'NetworkAttachmentDefinition',
+  ]) {
+    assert.deepEqual(foreignWords(text), [], text)
+  }
+})

@@ -1,0 +1,74 @@
+/**
+ * The built-in address allocator: AddressLease objects beside the claims, whose names are the locks. It keeps nothing that a
+ * restart would miss, and a second allocator on the same cluster never hands out an address of the first.
+ */
+import { AddressLease, managers } from '@nso/api'
+import { createWriter, type WriterEnvironment } from 'kube-control-loop'
+import { allocate } from './allocate.ts'
+import { releaseClaim, releaseInterface, releaseSurplus } from './give-back.ts'
+import { createHeldAddresses } from './held.ts'
+import type { AllocatorParts, InterfaceCache, LeaseCache } from './parts.ts'
+import type { AddressAllocator } from './port.ts'
+import { createPosting } from './posting.ts'
+import { verify } from './verify.ts'
+
+export type BuiltinAllocator = AddressAllocator & {
+  /** Addresses chosen and not yet answered for: 0 when nothing is in flight. */
+  readonly reserved: number
+}
+
+/**
+ * `leases` carries the indexes of `leaseIndexes`. Both caches must be listed before the first allocation: their holders
+ * would be passed over. Writes go out in the name of the controller that decides them: creates in the claim controller's.
+ */
+export function createBuiltinAllocator(
+  environment: WriterEnvironment,
+  caches: { leases: LeaseCache; interfaces: InterfaceCache },
+): BuiltinAllocator {
+  const common = { ...environment, kind: AddressLease, cache: caches.leases }
+  const claimWriter = createWriter({
+    ...common,
+    controller: 'networkinterfaceclaim',
+    manager: managers.claim,
+    writes: ['create', 'remove'],
+  })
+  const interfaceWriter = createWriter({
+    ...common,
+    controller: 'networkinterface',
+    manager: managers.interface,
+    writes: ['remove'],
+  })
+  const held = createHeldAddresses(caches)
+  const parts: AllocatorParts = {
+    leases: caches.leases,
+    client: environment.client,
+    held,
+    posting: createPosting(claimWriter),
+    claimWriter,
+    interfaceWriter,
+  }
+  const requireListed = () => {
+    for (const cache of [caches.leases, caches.interfaces]) {
+      if (cache.state === 'synced' || cache.state === 'stale') continue
+      throw new Error(
+        `${cache.kind.plural} are not listed (${cache.state}): no address is handed out before all holders are known`,
+      )
+    }
+  }
+  return {
+    async allocate(request, signal) {
+      requireListed()
+      return allocate(parts, request, signal)
+    },
+    async verify(request, signal) {
+      requireListed()
+      return verify(parts, request, signal)
+    },
+    releaseInterface: (nic, signal) => releaseInterface(parts, nic, signal),
+    releaseClaim: (claim, signal) => releaseClaim(parts, claim, signal),
+    releaseSurplus: (claim, nic, signal) => releaseSurplus(parts, claim, nic, signal),
+    get reserved() {
+      return held.reserved
+    },
+  }
+}

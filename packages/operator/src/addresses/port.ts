@@ -1,0 +1,53 @@
+/**
+ * The port through which claims get their addresses. Adapters: `builtin` (AddressLease objects in the same cluster);
+ * later `ipam.miloapis.com`. One contract test suite runs against every adapter.
+ */
+import type { AddressFamily, NetworkContext, NetworkInterface, NetworkInterfaceClaim, Subnet } from '@nso/api'
+
+/** One address that a claim asks for: of a family, or of a class (an external address or a named pool). */
+export type AddressRequest = { family: AddressFamily; class?: undefined } | { class: string; family?: undefined }
+
+/** One address that stands: canonical CIDR (RFC 5952 for IPv6), and what it was asked as. */
+export type AllocatedAddress = { request: AddressRequest; family: AddressFamily; cidr: string; external: boolean }
+
+export type Allocation =
+  | { kind: 'allocated'; addresses: readonly AllocatedAddress[] }
+  /** Nothing of this request stays allocated. `reason` is a reject reason of the claim; the message says what to do. */
+  | {
+      kind: 'refused'
+      reason: 'AddressPoolExhausted' | 'RetainedAddressConflict' | 'AddressAllocationRejected' | 'AllocationFailed'
+      message: string
+    }
+
+export type Verification =
+  | { kind: 'standing' }
+  /** One address of the interface has no allocation any more, or its allocation belongs to someone else. */
+  | { kind: 'missing'; address: string; message: string }
+
+export type AddressAllocator = {
+  /**
+   * Allocates every request of a claim, or none. Repeatable: the same claim (uid) gets the same addresses again, also after
+   * a crash between allocation and interface, also from a second leader. Nothing is handed out before all holders are known.
+   * May write; throws the writer's signals (WriteRaced, …) and faults.
+   */
+  allocate(
+    request: {
+      claim: NetworkInterfaceClaim
+      context: NetworkContext
+      subnets: readonly Subnet[]
+      wants: readonly AddressRequest[]
+    },
+    signal: AbortSignal,
+  ): Promise<Allocation>
+  /** Whether each address of a live interface is still allocated to it; one that is merely missing is allocated again first. */
+  verify(
+    request: { interface: NetworkInterface; context: NetworkContext; subnets: readonly Subnet[] },
+    signal: AbortSignal,
+  ): Promise<Verification>
+  /** Gives back every address the interface lists and every one allocated in its claim's name. Idempotent; call only when its attachment is gone. */
+  releaseInterface(nic: NetworkInterface, signal: AbortSignal): Promise<void>
+  /** Gives back what was allocated in the name of a claim that (a live read says) has no interface: crash leftovers. Idempotent. */
+  releaseClaim(claim: { namespace: string; name: string; uid: string }, signal: AbortSignal): Promise<void>
+  /** Gives back allocations of the claim that its interface does not list (after a live read of both by the caller). */
+  releaseSurplus(claim: NetworkInterfaceClaim, nic: NetworkInterface, signal: AbortSignal): Promise<void>
+}

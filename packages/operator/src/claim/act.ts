@@ -1,0 +1,98 @@
+/** Carries out a decision on a live claim, and answers what is then to be said of it. */
+import { annotations, dataPlaneChoice, finalizers, type NetworkContext, NetworkInterface } from '@nso/api'
+import { apiVersionOf, keyOf } from 'kube-control-loop'
+import type { AllocatedAddress, Verification } from '../addresses/port.ts'
+import { interfaceNameOf } from '../interface/holder.ts'
+import { reportOn } from '../interface/report.ts'
+import { publishedAddresses } from './addresses.ts'
+import { interfaceLabels } from './converge.ts'
+import type { Decision } from './decide.ts'
+import type { Seen } from './observe.ts'
+import type { ClaimParts } from './parts.ts'
+import { reapFormer } from './release.ts'
+import type { Held, Verdict } from './status.ts'
+import { giveBackSurplus } from './strays.ts'
+
+export async function act(parts: ClaimParts, seen: Seen, decision: Decision, signal: AbortSignal): Promise<Verdict> {
+  switch (decision.do) {
+    case 'reject': {
+      const held = decision.holds && (await heldNow(parts, seen, decision.holds, signal))
+      return { kind: 'rejected', rejection: decision.rejection, held }
+    }
+    case 'wait':
+      return { kind: 'waiting', message: decision.message }
+    case 'reap':
+      await reapFormer(parts, seen.claim, decision.nic, signal)
+      return { kind: 'rejected', rejection: decision.rejection, held: undefined }
+    case 'create':
+      return createInterface(parts, seen, decision, signal)
+    case 'bind':
+    case 'keep': {
+      const nic = await parts.interfaceWriter.patch(decision.nic, decision.changes, signal)
+      await giveBackSurplus(parts, seen.claim, nic, signal)
+      return { kind: 'held', held: await heldNow(parts, seen, nic, signal) }
+    }
+  }
+}
+
+/**
+ * Allocates and makes the interface. Crash between the two: leases carry the claim's uid and their order is computed from
+ * it, so the next pass meets the same ones. AlreadyExists is a lost race; the next pass judges what stands.
+ */
+async function createInterface(
+  parts: ClaimParts,
+  seen: Seen,
+  { context, wants }: Extract<Decision, { do: 'create' }>,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const allocation = await parts.allocator.allocate({ claim: seen.claim, context, subnets: seen.subnets, wants }, signal)
+  if (allocation.kind === 'refused') {
+    return { kind: 'rejected', rejection: { reason: allocation.reason, message: allocation.message }, held: undefined }
+  }
+  const nic = await parts.interfaceWriter.create(newInterface(seen, context, allocation.addresses), signal)
+  parts.early.begin(keyOf(seen.claim))
+  return { kind: 'held', held: heldWith(parts, seen, nic, { kind: 'standing' }) }
+}
+
+/** The whole interface in one POST: finalizer, addresses and data plane are there before anybody can see it without. */
+export function newInterface(seen: Seen, context: NetworkContext, allocated: readonly AllocatedAddress[]): NetworkInterface {
+  const { claim, plane } = seen
+  const { addresses, externalAddresses } = publishedAddresses(seen, allocated)
+  return {
+    apiVersion: apiVersionOf(NetworkInterface),
+    kind: NetworkInterface.kind,
+    metadata: {
+      name: interfaceNameOf(claim),
+      ...(claim.metadata.namespace === undefined ? {} : { namespace: claim.metadata.namespace }),
+      labels: interfaceLabels(claim, context.spec.location.name),
+      annotations: {
+        [annotations.allocationClaim]: claim.metadata.name,
+        ...(claim.metadata.uid === undefined ? {} : { [annotations.claimUid]: claim.metadata.uid }),
+        ...(plane ? { [annotations.dataPlane]: dataPlaneChoice(plane.ref) } : {}),
+      },
+      finalizers: [finalizers.interface],
+    },
+    spec: {
+      network: { name: claim.spec.network.name },
+      claimRef: { name: claim.metadata.name },
+      interfaceName: claim.spec.interfaceName,
+      attachmentMode: claim.spec.attachmentMode,
+      ...(context.spec.mtu === undefined ? {} : { mtu: context.spec.mtu }),
+      addresses,
+      ...(externalAddresses.length > 0 ? { externalAddresses } : {}),
+      reclaimPolicy: claim.spec.reclaimPolicy,
+    },
+  }
+}
+
+async function heldNow(parts: ClaimParts, seen: Seen, nic: NetworkInterface, signal: AbortSignal): Promise<Held> {
+  const { context, subnets } = seen
+  const allocation = context && (await parts.allocator.verify({ interface: nic, context, subnets }, signal))
+  return heldWith(parts, seen, nic, allocation)
+}
+
+function heldWith(parts: ClaimParts, seen: Seen, nic: NetworkInterface, allocation: Verification | undefined): Held {
+  const location = seen.location.kind === 'known' ? seen.location.name : undefined
+  const report = reportOn(parts, nic, { context: seen.context, subnets: seen.subnets, claim: seen.claim, location })
+  return { nic, allocation, report }
+}

@@ -1,0 +1,83 @@
+/**
+ * The claim controller: gives each claim its interface, says how far it is, and takes everything back when it goes.
+ * Promises: a bound claim never moves to another interface; nothing is allocated before the finalizer is stored.
+ * Relies on: nobody else writing spec.claimRef, its uid annotation, or a claim's status.
+ */
+import { finalizers, type NetworkInterfaceClaim } from '@nso/api'
+import { again, type Controller, type Key, type Outcome, type Pass, settled, waiting } from 'kube-control-loop'
+import { isDeleting } from '../interface/holder.ts'
+import { act } from './act.ts'
+import { type Decision, decide } from './decide.ts'
+import { observe } from './observe.ts'
+import type { ClaimParts } from './parts.ts'
+import { release, releaseAfterGone } from './release.ts'
+import { claimStatus, type Verdict } from './status.ts'
+import { giveBackStrays } from './strays.ts'
+import { claimWatches } from './wake.ts'
+import { warningFor } from './warnings.ts'
+
+export type { ClaimParts } from './parts.ts'
+
+export function createClaimController(parts: ClaimParts): Controller {
+  const { caches } = parts
+  return {
+    name: 'networkinterfaceclaim',
+    primary: caches.claims,
+    watches: claimWatches(parts),
+    needs: [
+      { cache: caches.claims },
+      { cache: caches.interfaces },
+      { cache: caches.contexts },
+      { cache: caches.subnets },
+      { cache: caches.networks },
+      { cache: caches.servingLocations },
+      { cache: caches.leases },
+      { cache: caches.dataPlanes },
+    ],
+    reconcile: (pass) => reconcile(parts, pass),
+    forget(key) {
+      parts.early.end(key)
+      parts.times.forget(key)
+      parts.statusWriter.forget(key)
+    },
+  }
+}
+
+async function reconcile(parts: ClaimParts, { key, signal }: Pass): Promise<Outcome> {
+  const found = parts.caches.claims.get(key)
+  if (!found) return releaseAfterGone(parts, key, signal)
+  if (isDeleting(found)) return release(parts, found, signal)
+  const claim = await parts.claimWriter.addFinalizer(found, finalizers.claim, signal)
+  await giveBackStrays(parts, key, claim.metadata.uid, signal)
+  const seen = observe(parts, claim)
+  const decision = decide(seen)
+  const verdict = await act(parts, seen, decision, signal)
+  const later = heldBack(parts, key, verdict)
+  if (later) return later
+  await say(parts, claim, verdict, signal)
+  return outcomeOf(parts, decision, verdict)
+}
+
+/** A first status that the data plane's report would overwrite within milliseconds is not written yet. */
+function heldBack(parts: ClaimParts, key: Key, verdict: Verdict): Outcome | undefined {
+  if (verdict.kind !== 'held' || verdict.held.report.prepared.status === 'True') {
+    parts.early.end(key)
+    return undefined
+  }
+  const leftMs = parts.early.leftMs(key)
+  return leftMs > 0 ? again(leftMs, 'early status') : undefined
+}
+
+async function say(parts: ClaimParts, claim: NetworkInterfaceClaim, verdict: Verdict, signal: AbortSignal): Promise<void> {
+  const warning = warningFor(claim, verdict)
+  const stands = await parts.statusWriter.status(claim, claimStatus(claim, verdict), signal)
+  if (warning) parts.warn(claim, warning)
+  parts.times.said(claim, stands)
+}
+
+function outcomeOf(parts: ClaimParts, decision: Decision, verdict: Verdict): Outcome {
+  if (verdict.kind === 'rejected') return again(parts.retryRejectedMs, verdict.rejection.reason)
+  if (verdict.kind === 'waiting') return waiting(decision.do === 'wait' ? decision.on : verdict.message)
+  const { prepared, programmed } = verdict.held.report
+  return prepared.status === 'True' && programmed.status === 'True' ? settled : waiting('report of the data plane')
+}

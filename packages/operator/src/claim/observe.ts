@@ -1,0 +1,73 @@
+/** Reads everything a pass over a claim decides on into one plain value. Caches only: no request, no write. */
+import {
+  contextName,
+  labels,
+  type NetworkContext,
+  type NetworkInterface,
+  type NetworkInterfaceClaim,
+  type Subnet,
+} from '@nso/api'
+import { keyFor, keyOf } from 'kube-control-loop'
+import type { Caches } from '../caches.ts'
+import type { CompiledPlane, DataPlanes } from '../dataplane/types.ts'
+import { holdOf, interfaceNameOf } from '../interface/holder.ts'
+import { planeOf } from '../interface/report.ts'
+import { type Location, locationOf } from './location.ts'
+
+export type Seen = {
+  claim: NetworkInterfaceClaim
+  location: Location
+  /** The network's presence in this location, by name; undefined while the location is not known. */
+  context: NetworkContext | undefined
+  /** Subnets of the context, by name. */
+  subnets: readonly Subnet[]
+  /** The interface of the claim's interface name, whoever holds it. */
+  nic: NetworkInterface | undefined
+  /** The plane that the interface was given, or the one it would be given now. */
+  plane: CompiledPlane | undefined
+  /** Some data plane still has an attachment of that name. */
+  attached: boolean
+}
+
+export function observe(
+  sources: { caches: Caches; planes: DataPlanes; location: string | undefined },
+  claim: NetworkInterfaceClaim,
+): Seen {
+  const { caches, planes } = sources
+  const namespace = claim.metadata.namespace
+  const nic = caches.interfaces.get(keyFor(interfaceNameOf(claim), namespace))
+  const location = placeOf(nic && holdOf(nic, claim) === 'ours' ? nic : undefined) ?? currentLocation(sources)
+  const context =
+    location.kind === 'known'
+      ? caches.contexts.get(keyFor(contextName(claim.spec.network.name, location.name), namespace))
+      : undefined
+  const plane = nic ? planeOf(nic, planes) : undefined
+  return {
+    claim,
+    location,
+    context,
+    subnets: context ? subnetsOf(caches, context) : [],
+    nic,
+    plane: plane ?? (location.kind === 'known' && !nic ? planes.choose(location.name) : undefined),
+    attached: nic !== undefined && plane?.attachments?.get(keyOf(nic)) !== undefined,
+  }
+}
+
+/** An interface stays where it was made, whatever locations are delivered later. */
+function placeOf(held: NetworkInterface | undefined): Location | undefined {
+  const name = held?.metadata.labels?.[labels.location]
+  return name ? { kind: 'known', name } : undefined
+}
+
+export function currentLocation(sources: { caches: Caches; location: string | undefined }): Location {
+  const delivered = [...sources.caches.servingLocations.values()].map((one) => one.metadata.name)
+  return locationOf(delivered, sources.location)
+}
+
+/** In a stable order, so that every reader meets the same first subnet of a family. */
+export function subnetsOf(caches: Caches, context: NetworkContext): readonly Subnet[] {
+  const found = caches.subnets.by('context', keyFor(context.metadata.name, context.metadata.namespace))
+  return [...found].filter((one) => one.metadata.deletionTimestamp === undefined).sort(byName)
+}
+
+const byName = (a: Subnet, b: Subnet) => (a.metadata.name < b.metadata.name ? -1 : 1)

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { claimConditions, claimReadyOrder, type NetworkInterfaceClaim, rejectReasons } from '@nso/api'
+import fc from 'fast-check'
+import { aClaim, anInterface } from '../../test/objects.ts'
+import type { PlaneReport, TranslatedCondition } from '../dataplane/types.ts'
+import { claimStatus, deriveReady, type Held, type Verdict } from './status.ts'
+import { warningFor } from './warnings.ts'
+
+const yes = (reason: string): TranslatedCondition => ({ status: 'True', reason, message: 'said by the plane' })
+const ready: PlaneReport = {
+  prepared: yes('AttachmentReady'),
+  programmed: yes('Advertised'),
+  vpc: 'abc',
+  attachmentRef: undefined,
+  podNetwork: undefined,
+}
+
+const held = (given: Partial<Held> = {}): Held => ({
+  nic: anInterface(),
+  allocation: { kind: 'standing' },
+  report: ready,
+  ...given,
+})
+
+/** `Bound True Bound, …` in the order of the intent. */
+function brief(verdict: Verdict, claim: NetworkInterfaceClaim = aClaim()): string {
+  return claimStatus(claim, verdict)
+    .conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`)
+    .join(', ')
+}
+
+const rejection = { reason: 'AddressFamilyNotCarried', message: 'why' } as const
+const no = (reason: string): TranslatedCondition => ({ status: 'False', reason, message: 'not yet' })
+const unknown = (reason: string): TranslatedCondition => ({ status: 'Unknown', reason, message: 'not known' })
+
+const table: { says: string; verdict: Verdict; want: string }[] = [
+  {
+    says: 'everything holds: Ready',
+    verdict: { kind: 'held', held: held() },
+    want: 'Bound True Bound, Allocated True Allocated, Prepared True AttachmentReady, Programmed True Advertised, Ready True Ready',
+  },
+  {
+    says: 'what is not known yet is no failure',
+    verdict: { kind: 'held', held: held({ report: { ...ready, programmed: unknown('AwaitingDataPlane') } }) },
+    want: 'Bound True Bound, Allocated True Allocated, Prepared True AttachmentReady, Programmed Unknown AwaitingDataPlane, Ready Unknown NotProgrammed',
+  },
+  {
+    says: 'Ready names the first unmet part',
+    verdict: { kind: 'held', held: held({ report: { ...ready, prepared: no('AwaitingVPC'), programmed: no('Withdrawn') } }) },
+    want: 'Bound True Bound, Allocated True Allocated, Prepared False AwaitingVPC, Programmed False Withdrawn, Ready False NotPrepared',
+  },
+  {
+    says: 'a lost allocation keeps Bound',
+    verdict: { kind: 'held', held: held({ allocation: { kind: 'missing', address: 'a', message: 'gone' } }) },
+    want: 'Bound True Bound, Allocated False AddressAllocationMissing, Prepared True AttachmentReady, Programmed True Advertised, Ready False NotAllocated',
+  },
+  {
+    says: 'a rejection of an unbound claim stands on Bound, Allocated and Ready, and leaves the data plane’s parts alone',
+    verdict: { kind: 'rejected', rejection, held: undefined },
+    want: 'Bound False AddressFamilyNotCarried, Allocated False AddressFamilyNotCarried, Prepared Unknown Pending, Programmed Unknown Pending, Ready False AddressFamilyNotCarried',
+  },
+  {
+    says: 'a rejection of a bound claim stands on Ready alone',
+    verdict: { kind: 'rejected', rejection, held: held() },
+    want: 'Bound True Bound, Allocated True Allocated, Prepared True AttachmentReady, Programmed True Advertised, Ready False AddressFamilyNotCarried',
+  },
+  {
+    says: 'a claim that waits for an interface to go is not bound to it',
+    verdict: { kind: 'waiting', message: 'going' },
+    want: 'Bound Unknown Pending, Allocated Unknown Pending, Prepared Unknown Pending, Programmed Unknown Pending, Ready Unknown NotBound',
+  },
+]
+
+for (const { says, verdict, want } of table) {
+  test(says, () => assert.equal(brief(verdict), want))
+}
+
+test('B35: a claim that waits lists no address of the interface that is going', () => {
+  const intent = claimStatus(aClaim(), { kind: 'waiting', message: 'going' })
+  assert.deepEqual(Object.keys(intent), ['conditions'])
+})
+
+test('a bound claim repeats the addresses of its interface', () => {
+  const { addresses, networkInterfaceRef } = claimStatus(aClaim(), { kind: 'held', held: held() })
+  assert.deepEqual(
+    { addresses, networkInterfaceRef },
+    { addresses: anInterface().spec.addresses, networkInterfaceRef: { name: 'web-0' } },
+  )
+})
+
+test('an allocation that cannot be asked keeps what was said last', () => {
+  const said = {
+    type: 'Allocated',
+    status: 'False',
+    reason: 'AddressAllocationMissing',
+    message: 'x',
+    lastTransitionTime: '',
+  } as const
+  const claim = aClaim({ status: { conditions: [said] } })
+  assert.match(
+    brief({ kind: 'rejected', rejection, held: held({ allocation: undefined }) }, claim),
+    /Allocated False AddressAllocationMissing/,
+  )
+})
+
+const condition = fc.record({
+  status: fc.constantFrom('True' as const, 'False' as const, 'Unknown' as const),
+  reason: fc.constantFrom('Pending', 'AwaitingVPC', 'Advertised'),
+  message: fc.string(),
+})
+const anyHeld = fc.record({
+  nic: fc.constant(anInterface()),
+  allocation: fc.option(
+    fc.oneof(
+      fc.constant({ kind: 'standing' as const }),
+      fc.record({ kind: fc.constant('missing' as const), address: fc.string(), message: fc.string() }),
+    ),
+    { nil: undefined },
+  ),
+  report: fc.record({
+    prepared: condition,
+    programmed: condition,
+    vpc: fc.constant(undefined),
+    attachmentRef: fc.constant(undefined),
+    podNetwork: fc.constant(undefined),
+  }),
+})
+const anyVerdict: fc.Arbitrary<Verdict> = fc.oneof(
+  fc.record({ kind: fc.constant('held' as const), held: anyHeld }),
+  fc.record({ kind: fc.constant('waiting' as const), message: fc.string() }),
+  fc.record({
+    kind: fc.constant('rejected' as const),
+    rejection: fc.record({ reason: fc.constantFrom(...rejectReasons), message: fc.string() }),
+    held: fc.option(anyHeld, { nil: undefined }),
+  }),
+)
+
+test('every verdict gives each condition once, for the present generation, Ready last', () => {
+  fc.assert(
+    fc.property(anyVerdict, fc.nat(), (verdict, generation) => {
+      const { conditions } = claimStatus(aClaim({ metadata: { generation } }), verdict)
+      assert.deepEqual(
+        conditions.map(({ type }) => type),
+        [...claimReadyOrder, 'Ready'],
+      )
+      assert.ok(conditions.every((one) => one.observedGeneration === generation))
+    }),
+  )
+})
+
+test('own conditions carry listed reasons only', () => {
+  fc.assert(
+    fc.property(anyVerdict, (verdict) => {
+      for (const { type, status, reason } of claimStatus(aClaim(), verdict).conditions) {
+        if (type === 'Prepared' || type === 'Programmed') continue
+        assert.ok(claimConditions[type].lists(status, reason), `${type} ${status} ${reason}`)
+      }
+    }),
+  )
+})
+
+test('Ready is True exactly when every part is, False or Unknown as the first unmet part is', () => {
+  const parts = fc.tuple(condition, condition, condition, condition)
+  fc.assert(
+    fc.property(parts, (given) => {
+      const all = given.map((one, at) => ({ ...one, type: claimReadyOrder[at] ?? 'Bound' }))
+      const { status, reason } = deriveReady(all)
+      const unmet = all.find((one) => one.status !== 'True')
+      assert.deepEqual(
+        { status, reason },
+        unmet ? { status: unmet.status, reason: `Not${unmet.type}` } : { status: 'True', reason: 'Ready' },
+      )
+    }),
+  )
+})
+
+/** The claim after the status of a verdict was stored. */
+function having(verdict: Verdict): NetworkInterfaceClaim {
+  const { conditions } = claimStatus(aClaim(), verdict)
+  return aClaim({ status: { conditions: conditions.map((one) => ({ ...one, lastTransitionTime: '2026-01-01T00:00:00Z' })) } })
+}
+
+const lost: Verdict = { kind: 'held', held: held({ allocation: { kind: 'missing', address: 'a', message: 'gone' } }) }
+const warnings: { says: string; before: Verdict; verdict: Verdict; want: string | undefined }[] = [
+  {
+    says: 'a ready claim that stays ready',
+    before: { kind: 'held', held: held() },
+    verdict: { kind: 'held', held: held() },
+    want: undefined,
+  },
+  {
+    says: 'a rejection',
+    before: { kind: 'waiting', message: '' },
+    verdict: { kind: 'rejected', rejection, held: undefined },
+    want: 'AddressFamilyNotCarried',
+  },
+  {
+    says: 'the same rejection again',
+    before: { kind: 'rejected', rejection, held: undefined },
+    verdict: { kind: 'rejected', rejection, held: undefined },
+    want: undefined,
+  },
+  { says: 'the loss of an allocation', before: { kind: 'held', held: held() }, verdict: lost, want: 'AddressAllocationMissing' },
+  { says: 'the same loss again', before: lost, verdict: lost, want: undefined },
+  {
+    says: 'the loss of the interface',
+    before: { kind: 'held', held: held() },
+    verdict: { kind: 'waiting', message: 'going' },
+    want: 'InterfaceLost',
+  },
+]
+
+for (const { says, before, verdict, want } of warnings) {
+  test(`${says} is worth ${want ? `the event ${want}` : 'no event'}`, () => {
+    assert.equal(warningFor(having(before), verdict)?.reason, want)
+  })
+}

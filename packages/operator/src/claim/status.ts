@@ -1,0 +1,97 @@
+/** From a verdict to the claim's complete status. Pure: the same verdict always gives the same intent. */
+import { type ClaimStatusIntent, claimConditions, type NetworkInterface, type NetworkInterfaceClaim } from '@nso/api'
+import type { ConditionIntent } from 'kube-control-loop'
+import type { Verification } from '../addresses/port.ts'
+import type { PlaneReport, TranslatedCondition } from '../dataplane/types.ts'
+import type { Rejection } from './wants.ts'
+
+/** What stands about the interface that a claim holds. */
+export type Held = {
+  nic: NetworkInterface
+  /** Undefined when it could not be asked (the context is gone): what was said last is kept. */
+  allocation: Verification | undefined
+  report: PlaneReport
+}
+
+export type Verdict =
+  | { kind: 'rejected'; rejection: Rejection; held: Held | undefined }
+  /** Bound to nothing that lasts: an interface is going, or the claim itself is. */
+  | { kind: 'waiting'; message: string }
+  | { kind: 'held'; held: Held }
+
+type Part = ConditionIntent<'Bound' | 'Allocated' | 'Prepared' | 'Programmed'>
+
+const { Bound, Allocated, Prepared, Programmed, Ready } = claimConditions
+
+const seedMessage = 'Waiting for controller'
+
+/** Everything the claim controller owns in a claim's status: what is left out here is taken away. */
+export function claimStatus(claim: NetworkInterfaceClaim, verdict: Verdict): ClaimStatusIntent {
+  const parts = partsOf(claim, verdict)
+  const ready = verdict.kind === 'rejected' ? Ready.no(verdict.rejection.reason, verdict.rejection.message) : deriveReady(parts)
+  const generation = claim.metadata.generation
+  const conditions = [...parts, ready].map((one) => (generation === undefined ? one : { ...one, observedGeneration: generation }))
+  const held = verdict.kind === 'held' || verdict.kind === 'rejected' ? verdict.held : undefined
+  return { ...(held ? heldFields(held.nic) : {}), conditions }
+}
+
+function partsOf(claim: NetworkInterfaceClaim, verdict: Verdict): Part[] {
+  switch (verdict.kind) {
+    case 'held':
+      return heldParts(claim, verdict.held)
+    case 'rejected': {
+      if (verdict.held) return heldParts(claim, verdict.held)
+      const { reason, message } = verdict.rejection
+      return [Bound.no(reason, message), Allocated.no(reason, message), ...notAttached(seedMessage)]
+    }
+    case 'waiting':
+      return [
+        Bound.unknown('Pending', verdict.message),
+        Allocated.unknown('Pending', verdict.message),
+        ...notAttached(verdict.message),
+      ]
+  }
+}
+
+function heldParts(claim: NetworkInterfaceClaim, { nic, allocation, report }: Held): Part[] {
+  return [
+    Bound.yes('Bound', `Bound to network interface ${nic.metadata.name}.`),
+    allocatedPart(claim, allocation),
+    translated('Prepared', report.prepared),
+    translated('Programmed', report.programmed),
+  ]
+}
+
+function allocatedPart(claim: NetworkInterfaceClaim, allocation: Verification | undefined): Part {
+  if (allocation?.kind === 'standing') return Allocated.yes('Allocated', 'Every address of the interface is allocated.')
+  if (allocation) return Allocated.no('AddressAllocationMissing', allocation.message)
+  const last = claim.status?.conditions?.find((one) => one.type === 'Allocated')
+  return last
+    ? { type: 'Allocated', status: last.status, reason: last.reason, message: last.message }
+    : Allocated.unknown('Pending', seedMessage)
+}
+
+function notAttached(message: string): Part[] {
+  return [Prepared.unknown('Pending', message), Programmed.unknown('Pending', message)]
+}
+
+function translated<Type extends 'Prepared' | 'Programmed'>(type: Type, given: TranslatedCondition): ConditionIntent<Type> {
+  return { type, status: given.status, reason: given.reason, message: given.message }
+}
+
+/** Ready is computed, never set: True, or the first part in order that is not. Unknown stays Unknown: it is no failure. */
+export function deriveReady(parts: readonly Part[]): ConditionIntent<'Ready'> {
+  const unmet = parts.find((part) => part.status !== 'True')
+  if (!unmet) return Ready.yes('Ready', 'The interface is bound, allocated, prepared and programmed.')
+  const reason = `Not${unmet.type}` as const
+  return unmet.status === 'Unknown' ? Ready.unknown(reason, unmet.message) : Ready.no(reason, unmet.message)
+}
+
+function heldFields(nic: NetworkInterface): Omit<ClaimStatusIntent, 'conditions'> {
+  const { addresses, externalAddresses } = nic.spec
+  return {
+    networkInterfaceRef: { name: nic.metadata.name },
+    ...(addresses?.length ? { addresses } : {}),
+    ...(externalAddresses?.length ? { externalAddresses } : {}),
+  }
+}

@@ -1,0 +1,96 @@
+/** Which claims a change elsewhere concerns. Every mapping goes through an index: no change wakes a whole namespace. */
+import type { AddressLease, NetworkContext, NetworkInterface, NetworkInterfaceClaim, ServingLocation, Subnet } from '@nso/api'
+import { type Change, type Key, keyFor, keyOf, type Watch, watch } from 'kube-control-loop'
+import type { Caches } from '../caches.ts'
+import type { DataPlanes, PlaneRef } from '../dataplane/types.ts'
+import { holderKeyOf, interfaceNameOf } from '../interface/holder.ts'
+import { listingInterfaces } from '../interface/wake.ts'
+import { currentLocation } from './observe.ts'
+import { familiesOf } from './wants.ts'
+
+export function claimWatches(sources: { caches: Caches; planes: DataPlanes; location: string | undefined }): Watch[] {
+  const { caches, planes } = sources
+  return [
+    watch(caches.claims, (change) => [change.key]),
+    watch(caches.interfaces, (change) => byInterface(caches, change)),
+    { subscribe: (enqueue) => planes.onAttachment((key) => each(holdersOf(caches, key), enqueue)) },
+    watch(caches.leases, (change) => byLease(caches, change)),
+    watch(caches.contexts, (change) => byContext(caches, change)),
+    watch(caches.subnets, (change) => bySubnet(caches, change)),
+    locationWatch(sources),
+    { subscribe: (enqueue) => planes.onPlane((ref) => each(byPlane(caches, ref), enqueue)) },
+  ]
+}
+
+const each = (keys: Iterable<Key>, enqueue: (key: Key) => void) => {
+  for (const key of keys) enqueue(key)
+}
+
+/** Who holds the interface, who held it before, and who asks for an interface of that name. */
+export function byInterface(caches: Caches, { key, before, after }: Change<NetworkInterface>): Set<Key> {
+  const keys = new Set(caches.claims.by('interface', key).map(keyOf))
+  for (const nic of [before, after]) {
+    const holder = nic && holderKeyOf(nic)
+    if (holder) keys.add(holder)
+  }
+  return keys
+}
+
+function holdersOf(caches: Caches, interfaceKey: Key): Key[] {
+  const nic = caches.interfaces.get(interfaceKey)
+  const holder = nic && holderKeyOf(nic)
+  return holder ? [holder] : []
+}
+
+/**
+ * A lease that changes or goes may be missed by its holder, and by whoever lists the address. One that appears is the answer
+ * to a claim's own write, unless no such claim stands, or the claim has an interface that does not list it.
+ */
+export function byLease(caches: Caches, { before, after }: Change<AddressLease>): Set<Key> {
+  const lease = before ?? after
+  if (!lease) return new Set()
+  const key = keyFor(lease.spec.holder.claimName, lease.metadata.namespace)
+  const listing = listingInterfaces(caches, lease)
+  if (before) return new Set([key, ...listing.flatMap((nic) => holderKeyOf(nic) ?? [])])
+  const claim = caches.claims.get(key)
+  const expected =
+    claim?.metadata.uid === lease.spec.holder.claimUID &&
+    (listing.length > 0 || !caches.interfaces.get(keyFor(interfaceNameOf(claim), claim.metadata.namespace)))
+  return new Set(expected ? [] : [key])
+}
+
+export function byContext(caches: Caches, { before, after }: Change<NetworkContext>): Key[] {
+  const context = after ?? before
+  return context ? caches.claims.by('network', keyFor(context.spec.network.name, context.metadata.namespace)).map(keyOf) : []
+}
+
+/** Claims of the subnet's network that ask for its family, or for a class. */
+export function bySubnet(caches: Caches, { before, after }: Change<Subnet>): Key[] {
+  const subnet = after ?? before
+  const context = subnet && caches.contexts.get(keyFor(subnet.spec.networkContext.name, subnet.metadata.namespace))
+  if (!context) return []
+  const concerned = (claim: NetworkInterfaceClaim) =>
+    familiesOf(claim).includes(subnet.spec.ipFamily) || (claim.spec.addresses ?? []).length > 0
+  return caches.claims.by('network', keyFor(context.spec.network.name, context.metadata.namespace)).filter(concerned).map(keyOf)
+}
+
+/** Holders of the interfaces that were given this plane, and of those that were given none. */
+export function byPlane(caches: Caches, ref: PlaneRef): Set<Key> {
+  const nics = [...caches.interfaces.by('plane', ref.name), ...caches.interfaces.by('plane', '')]
+  return new Set(nics.flatMap((nic) => holderKeyOf(nic) ?? []))
+}
+
+/** The identity of the location concerns every claim, and moves only with the set of ServingLocations. */
+function locationWatch(sources: { caches: Caches; location: string | undefined }): Watch {
+  return {
+    subscribe(enqueue) {
+      let last = JSON.stringify(currentLocation(sources))
+      return sources.caches.servingLocations.subscribe((_: Change<ServingLocation>) => {
+        const now = JSON.stringify(currentLocation(sources))
+        if (now === last) return
+        last = now
+        for (const claim of sources.caches.claims.values()) enqueue(keyOf(claim))
+      })
+    },
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * CEL (https://cel.dev) behind one function: a source text becomes a function of the scope. An expression sees the variables
+ * of TemplateScope and nothing else: no clock, no environment, no other objects.
+ */
+import { type ASTNode, Environment, EvaluationError, Optional } from '@marcbachmann/cel-js'
+import { unknownField } from './fields.ts'
+import type { TemplateScope } from './types.ts'
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+/** What an absent optional value yields; it leaves its key out. */
+export const absent = Symbol('absent')
+export type Absent = typeof absent
+
+/** An expression that does not compile or evaluate. `column` counts from 1 within the expression; absent when unknown. */
+export class ExpressionError extends Error {
+  override readonly name = 'ExpressionError'
+  readonly code = 'EXPRESSION_ERROR'
+  readonly column: number | undefined
+  constructor(message: string, column: number | undefined, options?: ErrorOptions) {
+    super(message, options)
+    this.column = column
+  }
+}
+
+export type Expression = (scope: CelScope) => Json | Absent
+
+/** A TemplateScope as CEL sees it: converted once for all expressions of one rendering, and only what they read. */
+export type CelScope = { readonly variables: Readonly<Record<string, unknown>> }
+
+const variables: readonly (keyof TemplateScope)[] = [
+  'context',
+  'subnets',
+  'interface',
+  'claim',
+  'network',
+  'attachment',
+  'networkObject',
+]
+
+function createEnvironment(): Environment {
+  const environment = new Environment({ enableOptionalTypes: true, homogeneousAggregateLiterals: false })
+  for (const name of variables) environment.registerVariable(name, 'dyn')
+  return environment
+}
+
+const environment = createEnvironment()
+
+/** Compiles once. Throws ExpressionError for what CEL refuses, unknown variables and functions included. */
+export function compileExpression(source: string): Expression {
+  const parsed = parse(source)
+  const checked = parsed.check()
+  if (!checked.valid) throw asExpressionError(checked.error)
+  const unknown = unknownField(parsed.ast)
+  if (unknown) throw new ExpressionError(unknown.message, unknown.at + 1)
+  return (scope) => {
+    let value: unknown
+    try {
+      value = parsed(scope.variables)
+    } catch (error) {
+      if (isAbsentSelect(error)) return absent
+      throw asExpressionError(error)
+    }
+    return toJson(value)
+  }
+}
+
+function parse(source: string): ReturnType<Environment['parse']> {
+  try {
+    return environment.parse(source)
+  } catch (error) {
+    throw asExpressionError(error)
+  }
+}
+
+function asExpressionError(error: unknown): ExpressionError {
+  const known = error as { summary?: string; message?: string; range?: { start: number } } | undefined
+  const message = known?.summary ?? known?.message ?? String(error)
+  return new ExpressionError(message, known?.range && known.range.start + 1, { cause: error })
+}
+
+/**
+ * A select that fails on something reached from a scope variable is an absent optional field. The same failure inside a
+ * comprehension (`map(a, a.gateway)`) is an error: leaving out the whole list would hide it; `has()` says what is meant.
+ */
+function isAbsentSelect(error: unknown): boolean {
+  if (!(error instanceof EvaluationError)) return false
+  const { code, node } = error as { code?: string; node?: ASTNode }
+  if (code === 'unknown_variable') return true
+  return (code === 'no_such_key' || code === 'index_out_of_bounds') && node !== undefined && isRootedInScope(node)
+}
+
+function isRootedInScope(node: ASTNode): boolean {
+  let current: unknown = node
+  while (isNode(current)) {
+    if (current.op === 'id') return variables.some((name) => name === (current as { args: unknown }).args)
+    current = current.op === 'rcall' ? current.args[1] : Array.isArray(current.args) ? current.args[0] : undefined
+  }
+  return false
+}
+
+const isNode = (value: unknown): value is ASTNode => typeof value === 'object' && value !== null && 'op' in value
+
+export function celScope(scope: TemplateScope): CelScope {
+  const variables: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(scope)) {
+    if (value === undefined) continue
+    let converted: unknown
+    const get = () => {
+      converted ??= toCel(value)
+      return converted
+    }
+    Object.defineProperty(variables, name, { get, enumerable: true })
+  }
+  return { variables }
+}
+
+/** JSON as CEL sees it: integers are `int` (BigInt), so that `interface.spec.mtu + 4` means what it says. */
+function toCel(value: unknown): unknown {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
+  if (Array.isArray(value)) return value.map(toCel)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, inner]) => inner !== undefined)
+      .map(([key, inner]) => [key, toCel(inner)]),
+  )
+}
+
+/** A CEL value as JSON. `null` counts as absent. Throws ExpressionError for what JSON cannot carry without loss. */
+function toJson(value: unknown): Json | Absent {
+  if (value === null || value === undefined) return absent
+  if (typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number') return finite(value)
+  if (typeof value === 'bigint') return integer(value)
+  if (value instanceof Optional) return value.hasValue() ? toJson(value.value()) : absent
+  if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return value.map(toJson).filter((item) => item !== absent)
+  if (isPlain(value)) return entriesToJson(Object.entries(value))
+  if (value instanceof Map) return entriesToJson([...value])
+  const primitive: unknown = value.valueOf()
+  if (typeof primitive === 'bigint') return integer(primitive)
+  throw new ExpressionError('the result is no value that JSON can carry', undefined)
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+function entriesToJson(entries: readonly (readonly [unknown, unknown])[]): Json {
+  const rendered = entries.map(([key, inner]) => [String(key), toJson(inner)] as const)
+  return Object.fromEntries(rendered.filter((entry): entry is readonly [string, Json] => entry[1] !== absent))
+}
+
+function finite(value: number): number {
+  if (!Number.isFinite(value)) throw new ExpressionError(`the result ${value} is no JSON number`, undefined)
+  return value
+}
+
+function integer(value: bigint): number {
+  const number = Number(value)
+  if (!Number.isSafeInteger(number))
+    throw new ExpressionError(`the integer ${value} is too large to be carried exactly`, undefined)
+  return number
+}

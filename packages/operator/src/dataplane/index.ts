@@ -1,0 +1,61 @@
+/** Data planes: which there are, what they are asked for, and what their reports mean. */
+import type {
+  Client,
+  Clock,
+  Controller,
+  FollowedCache,
+  Jitter,
+  Kind,
+  Logger,
+  RecordWarning,
+  WriterEnvironment,
+} from 'kube-control-loop'
+import type { Caches } from '../caches.ts'
+import { type AttachmentWriter, createAttachmentWriter } from './attachment-writer.ts'
+import { createDataPlaneController } from './controller.ts'
+import { createDynamicKinds, type DynamicKinds } from './kinds.ts'
+import { createNetworkObjectController } from './network-object.ts'
+import { createDataPlaneRegistry, type DataPlaneRegistry } from './registry.ts'
+
+export type { AttachmentRef, AttachmentWriter, EnsuredAttachment } from './attachment-writer.ts'
+export type { DataPlaneRegistry } from './registry.ts'
+export { reportWithoutPlane } from './report.ts'
+export { subnetScope } from './scope.ts'
+export type { CompiledPlane, DataPlanes, PlaneRef, PlaneReport, TemplateScope, TranslatedCondition } from './types.ts'
+
+export type DataPlaneParts = {
+  readonly client: Client
+  readonly environment: WriterEnvironment
+  readonly caches: Pick<Caches, 'contexts' | 'subnets' | 'dataPlanes'>
+  /** Makes a cache of a kind that is only known at run time; it is run and stopped here. */
+  readonly createCache: (kind: Kind) => FollowedCache
+  readonly clock: Clock
+  readonly jitter: Jitter
+  readonly log: Logger
+  readonly recordEvent?: RecordWarning
+}
+
+export type DataPlaneModule = {
+  readonly planes: DataPlaneRegistry
+  readonly kinds: DynamicKinds
+  readonly controllers: readonly Controller[]
+  /** For the controller of this name, which writes attachments. */
+  attachmentWriter(controller: string): AttachmentWriter
+  /** Follows the kinds of all planes until aborted; beside the caches, on every replica. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** Wires everything; nothing runs before `run`. Make it before the controllers that watch data planes. */
+export function createDataPlanes(parts: DataPlaneParts): DataPlaneModule {
+  const { caches, environment } = parts
+  const kinds = createDynamicKinds(parts)
+  const planes = createDataPlaneRegistry({ planes: caches.dataPlanes, kinds })
+  const all = { ...parts, planes, kinds }
+  return {
+    planes,
+    kinds,
+    controllers: [createDataPlaneController(all), createNetworkObjectController(all)],
+    attachmentWriter: (controller) => createAttachmentWriter({ environment, kinds, planes, controller }),
+    run: kinds.run,
+  }
+}

@@ -1,0 +1,189 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the strings are templates of a DataPlane
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { DataPlane, NetworkInterface } from '@nso/api'
+import type { FollowedCache, KubeObject } from 'kube-control-loop'
+import { aContext, anInterface } from '../../test/objects.ts'
+import type { DynamicKinds, FollowedKind } from './kinds.ts'
+import { compileSpec, createPlane, isAllowed } from './plane.ts'
+import { TemplateError } from './template.ts'
+
+const spec: DataPlane['spec'] = {
+  locations: ['*'],
+  attachment: {
+    apiVersion: 'planes.example.dev/v1',
+    kind: 'Wire',
+    spec: { mtu: '${interface.spec.mtu}', to: '${context.metadata.name}' },
+  },
+  report: { prepared: { condition: 'Ready' }, vpc: '${attachment.status.wire}' },
+}
+
+/** A kind in one state, as its cache would show it. */
+const followed = (state: FollowedKind['state'], cacheState?: string): FollowedKind => ({
+  ref: { apiVersion: 'planes.example.dev/v1', kind: 'Wire' },
+  state,
+  kind: undefined,
+  cache: cacheState ? ({ state: cacheState } as unknown as FollowedCache) : undefined,
+})
+
+function planeOf(given: { spec?: Partial<DataPlane['spec']>; kind?: FollowedKind; denied?: string } = {}) {
+  const object = { apiVersion: 'x', kind: 'DataPlane', metadata: { name: 'toy', uid: 'p-1' }, spec: { ...spec, ...given.spec } }
+  const asked: string[] = []
+  const kinds = {
+    follow: (ref: { kind: string }) => {
+      asked.push(ref.kind)
+      return given.kind ?? followed('served', 'synced')
+    },
+  } as unknown as DynamicKinds
+  const compiled = compileSpec(object.spec)
+  return { plane: createPlane({ object, compiled, kinds, denied: () => given.denied }), compiled, asked }
+}
+
+const said = {
+  conditions: [
+    {
+      type: 'Prepared',
+      status: 'True' as const,
+      reason: 'AttachmentReady',
+      message: 'said',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    },
+    {
+      type: 'Programmed',
+      status: 'False' as const,
+      reason: 'Withdrawn',
+      message: 'said',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    },
+  ],
+  vpc: 'jU',
+  attachmentRef: { apiGroup: 'planes.example.dev', kind: 'Wire', name: 'web-0' },
+}
+
+const wire = (nic: NetworkInterface, status: unknown): KubeObject => ({
+  apiVersion: 'planes.example.dev/v1',
+  kind: 'Wire',
+  metadata: {
+    name: nic.metadata.name,
+    namespace: 'default',
+    generation: 1,
+    ownerReferences: [
+      { apiVersion: 'x', kind: 'NetworkInterface', name: 'web-0', uid: nic.metadata.uid ?? '', controller: true },
+    ],
+  },
+  spec: {},
+  status,
+})
+
+describe('what a plane says of an interface', () => {
+  const nic = anInterface({ status: said })
+  const scope = { interface: nic, context: aContext(), subnets: [] }
+
+  test('is what stands, as long as its attachments are not listed: a new process takes nothing back', () => {
+    for (const kind of [followed('unknown'), followed('served'), followed('served', 'starting')]) {
+      const report = planeOf({ kind }).plane.translate({ interface: nic, attachment: undefined, scope })
+      assert.deepEqual(report, {
+        prepared: { status: 'True', reason: 'AttachmentReady', message: 'said' },
+        programmed: { status: 'False', reason: 'Withdrawn', message: 'said' },
+        vpc: 'jU',
+        attachmentRef: said.attachmentRef,
+        podNetwork: undefined,
+      })
+    }
+  })
+
+  test('is Pending for a new interface meanwhile', () => {
+    const fresh = anInterface()
+    const report = planeOf({ kind: followed('unknown') }).plane.translate({ interface: fresh, attachment: undefined, scope })
+    assert.deepEqual([report.prepared.status, report.prepared.reason], ['Unknown', 'Pending'])
+  })
+
+  test('is that the attachment is missing, once they are listed', () => {
+    const { plane } = planeOf()
+    const report = plane.translate({ interface: nic, attachment: undefined, scope })
+    assert.deepEqual([report.prepared.reason, report.vpc], ['Pending', undefined])
+  })
+
+  test('is that the kind is not installed, also right after a start', () => {
+    const { plane } = planeOf({ kind: followed('unserved') })
+    assert.equal(plane.translate({ interface: nic, attachment: undefined, scope }).prepared.reason, 'DataPlaneNotInstalled')
+  })
+
+  test('names what the interface itself lacks for its template', () => {
+    const { plane } = planeOf({
+      spec: { attachment: { ...spec.attachment, spec: { x: '${[1, 2].map(i, interface.spec.mtu / 0)}' } } },
+    })
+    const { prepared } = plane.translate({ interface: nic, attachment: undefined, scope })
+    assert.match(prepared.message, /does not exist yet: spec\.attachment\.spec\.x, column \d+: /)
+  })
+
+  test('has the identifiers of its own attachment only', () => {
+    const { plane } = planeOf()
+    const status = { wire: 'w-7', conditions: [] }
+    assert.equal(plane.translate({ interface: nic, attachment: wire(nic, status), scope }).vpc, 'w-7')
+    const other = anInterface({ metadata: { uid: 'other' } })
+    assert.equal(plane.translate({ interface: other, attachment: wire(nic, status), scope }).vpc, undefined)
+  })
+
+  test('survives a report that the templates cannot read', () => {
+    const { plane } = planeOf({ spec: { report: { ...spec.report, vpc: '${attachment.status.wire + 1}' } } })
+    assert.equal(plane.translate({ interface: nic, attachment: wire(nic, { wire: 'w-7' }), scope }).vpc, undefined)
+  })
+})
+
+describe('a plane is hindered', () => {
+  const table: { says: string; given: Parameters<typeof planeOf>[0]; want: RegExp | undefined }[] = [
+    { says: 'not at all when all is well', given: {}, want: undefined },
+    { says: 'not by what is not known yet', given: { kind: followed('unknown') }, want: undefined },
+    {
+      says: 'by a template',
+      given: { spec: { attachment: { ...spec.attachment, spec: { a: '${b}' } } } },
+      want: /^spec\.attachment\.spec\.a/,
+    },
+    {
+      says: 'by a kind that is not served',
+      given: { kind: followed('unserved') },
+      want: /^kind Wire \(planes\.example\.dev\/v1\) is not served$/,
+    },
+    { says: 'by a kind that is not namespaced', given: { kind: followed('not-namespaced') }, want: /is not namespaced$/ },
+    { says: 'by lack of permission', given: { denied: 'NSO may not' }, want: /^NSO may not$/ },
+  ]
+  for (const { says, given, want } of table) {
+    test(says, () => {
+      const { plane } = planeOf(given)
+      if (want) assert.match(plane.hindrance ?? '', want)
+      else assert.equal(plane.hindrance, undefined)
+    })
+  }
+})
+
+describe('kinds that would lend out NSO’s rights', () => {
+  const refused = [
+    'v1',
+    'apps/v1',
+    'rbac.authorization.k8s.io/v1',
+    'admissionregistration.k8s.io/v1',
+    'apiextensions.k8s.io/v1',
+    'k8s.cni.cncf.io/v1',
+    'networking.datumapis.com/v1alpha',
+  ]
+  for (const apiVersion of refused) {
+    test(`${apiVersion} is refused, not followed, and nothing is rendered`, () => {
+      const { plane, compiled, asked } = planeOf({ spec: { attachment: { ...spec.attachment, apiVersion, kind: 'Thing' } } })
+      assert.equal(isAllowed({ apiVersion }), false)
+      assert.deepEqual(compiled.refusedKinds, [`Thing (${apiVersion})`])
+      assert.match(plane.hindrance ?? '', /is not allowed$/)
+      assert.equal(plane.attachments, undefined)
+      assert.deepEqual(asked, [])
+      assert.throws(() => plane.renderAttachment({ interface: anInterface(), context: aContext(), subnets: [] }), TemplateError)
+    })
+  }
+  test('others are not', () => assert.ok(isAllowed({ apiVersion: 'cloud.datumapis.com/v1alpha1' })))
+})
+
+test('a DataPlane that an older schema let in gives errors and harms nothing', () => {
+  for (const odd of [undefined, null, {}, { attachment: {} }, { attachment: { apiVersion: 'a.b/v1', kind: 'C' }, report: {} }]) {
+    const { errors } = compileSpec(odd as unknown as DataPlane['spec'])
+    assert.ok(errors.length > 0, JSON.stringify(odd))
+  }
+})

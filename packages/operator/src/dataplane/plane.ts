@@ -1,0 +1,183 @@
+/** One DataPlane object, compiled: its templates, its kinds, and what keeps it from being used. */
+import type { DataPlane } from '@nso/api'
+import type { KubeObject } from 'kube-control-loop'
+import { absent, type CelScope, celScope } from './cel.ts'
+import type { DynamicKinds, FollowedKind } from './kinds.ts'
+import { type CompiledObject, compileObject } from './render.ts'
+import { type ReportSource, standingReport, translateReport } from './report.ts'
+import { compileTemplate, type Template, TemplateError } from './template.ts'
+import type { CompiledPlane, KindRef, PlaneReport } from './types.ts'
+
+/** What a DataPlane's spec alone decides; compiled once for each spec. */
+export type CompiledSpec = {
+  readonly attachment: CompiledObject
+  readonly network: CompiledObject | undefined
+  readonly vpc: Template
+  readonly podNetwork: Template
+  readonly preparedCondition: string
+  readonly programmedCondition: string | undefined
+  readonly errors: readonly TemplateError[]
+  /** Kinds that NSO refuses to make for anyone. */
+  readonly refusedKinds: readonly string[]
+}
+
+/** Total: an object that an older or newer schema let in gives errors, like a template that is wrong. */
+export function compileSpec(spec: DataPlane['spec']): CompiledSpec {
+  const { attachment: source, network: networkSource, report } = (spec ?? {}) as Partial<DataPlane['spec']>
+  const attachment = compileObject(source ?? {}, 'spec.attachment')
+  const network = networkSource && compileObject(networkSource, 'spec.network')
+  const vpc = compileTemplate(report?.vpc, 'spec.report.vpc')
+  const podNetwork = compileTemplate(report?.podNetwork, 'spec.report.podNetwork')
+  return {
+    attachment,
+    network,
+    vpc: vpc.template,
+    podNetwork: podNetwork.template,
+    preparedCondition: report?.prepared?.condition ?? '',
+    programmedCondition: report?.programmed?.condition,
+    errors: [
+      ...(source ? [] : [new TemplateError('spec.attachment', undefined, 'is missing')]),
+      ...(report?.prepared?.condition ? [] : [new TemplateError('spec.report.prepared.condition', undefined, 'is missing')]),
+      ...[attachment, network, vpc, podNetwork].flatMap((part) => part?.errors ?? []),
+    ],
+    refusedKinds: [source && attachment, network].flatMap((part) =>
+      part && !isAllowed(part) ? [`${part.kind} (${part.apiVersion})`] : [],
+    ),
+  }
+}
+
+/**
+ * NSO writes these objects with its own rights, so kinds that would lend them out are refused here too: the CRD's rule
+ * may be older than the object. Kinds of Kubernetes itself have groups without a dot or under k8s.io.
+ */
+export function isAllowed({ apiVersion }: Pick<KindRef, 'apiVersion'>): boolean {
+  const group = groupOf(apiVersion)
+  return (
+    group.includes('.') &&
+    group !== 'networking.datumapis.com' &&
+    group !== 'k8s.io' &&
+    !group.endsWith('.k8s.io') &&
+    group !== 'k8s.cni.cncf.io'
+  )
+}
+
+export const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '')
+
+export type PlaneParts = {
+  readonly object: DataPlane
+  readonly compiled: CompiledSpec
+  readonly kinds: DynamicKinds
+  /** What the last review of permissions found missing, for people; undefined when nothing is known to be missing. */
+  readonly denied: () => string | undefined
+}
+
+export function createPlane(parts: PlaneParts): CompiledPlane {
+  const { object, compiled, kinds } = parts
+  const usable = (part: CompiledObject): CompiledObject => {
+    const [first] = compiled.errors
+    if (first) throw first
+    if (compiled.refusedKinds.length > 0)
+      throw new TemplateError(`spec`, undefined, `kind ${compiled.refusedKinds[0]} is not allowed`)
+    return part
+  }
+  const followed = (part: CompiledObject | undefined) => (part && isAllowed(part) ? kinds.follow(part) : undefined)
+  const plane: CompiledPlane = {
+    ref: { name: object.metadata.name, uid: object.metadata.uid ?? '' },
+    object,
+    attachmentKind: kindRef(compiled.attachment),
+    networkKind: compiled.network && kindRef(compiled.network),
+    get hindrance() {
+      return hindranceOf(compiled, [followed(compiled.attachment), followed(compiled.network)]) ?? parts.denied()
+    },
+    get attachments() {
+      return followed(compiled.attachment)?.cache
+    },
+    get networks() {
+      return followed(compiled.network)?.cache
+    },
+    renderAttachment: (scope) => plane.attachmentRendering(scope).body,
+    attachmentRendering: (scope) => usable(compiled.attachment).render(scope.interface, celScope(scope)),
+    renderNetwork: (scope) => compiled.network && usable(compiled.network).render(scope.context, celScope(scope)).body,
+    translate: (given) => translate(plane, compiled, followed(compiled.attachment), given),
+  }
+  return plane
+}
+
+const kindRef = ({ apiVersion, kind }: KindRef): KindRef => ({ apiVersion, kind })
+
+function hindranceOf({ errors, refusedKinds }: CompiledSpec, kinds: readonly (FollowedKind | undefined)[]): string | undefined {
+  if (errors[0]) return errors[0].message
+  if (refusedKinds.length > 0) return `kind ${refusedKinds.join(', ')} is not allowed`
+  for (const followed of kinds) {
+    if (followed?.state === 'unserved') return `kind ${followed.ref.kind} (${followed.ref.apiVersion}) is not served`
+    if (followed?.state === 'not-namespaced') return `kind ${followed.ref.kind} (${followed.ref.apiVersion}) is not namespaced`
+  }
+  return undefined
+}
+
+type Given = Parameters<CompiledPlane['translate']>[0]
+
+function translate(plane: CompiledPlane, compiled: CompiledSpec, kind: FollowedKind | undefined, given: Given): PlaneReport {
+  const standing = !isKnown(plane, kind) && standingReport(given.interface)
+  if (standing) return standing
+  const attachment = isOwn(given) ? given.attachment : undefined
+  const scope = celScope({ ...given.scope, interface: given.interface, attachment })
+  return translateReport({
+    source: sourceOf(plane, compiled),
+    interface: given.interface,
+    attachment: given.attachment,
+    served: kind && isAnswered(kind) ? kind.state === 'served' : undefined,
+    hindrance: given.attachment ? undefined : (plane.hindrance ?? renderingProblem(plane, given)),
+    vpc: attachment && reportedValue(compiled.vpc, scope),
+    podNetwork: attachment && reportedValue(compiled.podNetwork, scope),
+  })
+}
+
+/**
+ * Whether the absence of an attachment means something. Just after a start it does not: then what the status of the interface
+ * says is repeated, since it would only be taken back and said again.
+ */
+function isKnown({ hindrance }: CompiledPlane, kind: FollowedKind | undefined): boolean {
+  if (hindrance !== undefined) return true
+  return kind?.cache !== undefined && kind.cache.state !== 'starting'
+}
+
+const isAnswered = ({ state }: FollowedKind): boolean => state !== 'asking' && state !== 'unknown'
+
+/** Values of another incarnation's attachment are nobody's to publish. */
+function isOwn({ attachment, interface: nic }: Given): boolean {
+  return attachment?.metadata.ownerReferences?.some(({ controller, uid }) => controller && uid === nic.metadata.uid) === true
+}
+
+function sourceOf({ ref, attachmentKind: { apiVersion, kind } }: CompiledPlane, compiled: CompiledSpec): ReportSource {
+  const { preparedCondition, programmedCondition } = compiled
+  return { plane: ref.name, apiGroup: groupOf(apiVersion), kind, preparedCondition, programmedCondition }
+}
+
+/** A report template that fails on what this attachment holds reports nothing: the conditions still stand. */
+function reportedValue(template: Template, scope: CelScope): unknown {
+  try {
+    const value = template(scope)
+    return value === absent ? undefined : value
+  } catch (error) {
+    if (error instanceof TemplateError) return undefined
+    throw error
+  }
+}
+
+/** Why this interface's attachment cannot be made though the plane is sound: its own values do not fit the template. */
+function renderingProblem(plane: CompiledPlane, { scope, interface: nic }: Given): string | undefined {
+  try {
+    plane.attachmentRendering({ ...scope, interface: nic })
+    return undefined
+  } catch (error) {
+    if (error instanceof TemplateError) return error.message
+    throw error
+  }
+}
+
+/** Whether an object is controlled by this one incarnation of its owner. */
+export function isControlledBy(object: KubeObject, owner: { metadata: { uid?: string } }): boolean {
+  const controller = object.metadata.ownerReferences?.find((reference) => reference.controller)
+  return controller !== undefined && controller.uid === owner.metadata.uid
+}

@@ -1,0 +1,152 @@
+/** All DataPlanes as the cache holds them, compiled, and what wakes those who use them. */
+import type { DataPlane } from '@nso/api'
+import type { Key } from 'kube-control-loop'
+import type { Caches } from '../caches.ts'
+import { chooseFor } from './choose.ts'
+import type { DynamicKinds, FollowedKind } from './kinds.ts'
+import { type CompiledSpec, compileSpec, createPlane, isAllowed } from './plane.ts'
+import type { CompiledPlane, DataPlanes, KindRef } from './types.ts'
+
+export type KnownPlane = {
+  readonly object: DataPlane
+  readonly compiled: CompiledSpec
+  readonly plane: CompiledPlane
+}
+
+export type DataPlaneRegistry = DataPlanes & {
+  /** The plane under a name, accepted or not. */
+  get(name: string): KnownPlane | undefined
+  /** Planes whose templates are sound: those that may be chosen. */
+  sound(): readonly KnownPlane[]
+  /** Records what a review of permissions found missing; undefined: nothing. Tells `onPlane` when that changes. */
+  setDenied(name: string, denied: string | undefined): void
+  /** A write was refused for lack of permission: whoever reviews permissions should look again. */
+  suspectDenied(kind: KindRef): void
+  /** Calls back with the name of a plane whose permissions should be looked at again. */
+  onSuspicion(handler: (name: string) => void): () => void
+  /** Attachment kinds of all planes that are, or were since the process started. */
+  attachmentKinds(): readonly KindRef[]
+  /** Calls back with the key of each network object that changes. */
+  onNetworkObject(handler: (key: Key) => void): () => void
+}
+
+type Entry = { known: KnownPlane; generation: number | undefined; denied: string | undefined }
+
+export function createDataPlaneRegistry({
+  planes,
+  kinds,
+}: {
+  planes: Caches['dataPlanes']
+  kinds: DynamicKinds
+}): DataPlaneRegistry {
+  const entries = new Map<string, Entry>()
+  const attachment = handlers<Key>()
+  const network = handlers<Key>()
+  const plane = handlers<CompiledPlane['ref']>()
+  const suspicion = handlers<string>()
+  const attachmentKinds = new Map<string, KindRef>()
+
+  const take = (object: DataPlane): boolean => {
+    const entry = entries.get(object.metadata.name)
+    const same = entry?.known.object.metadata.uid === object.metadata.uid && entry?.generation === object.metadata.generation
+    const compiled = same && entry ? entry.known.compiled : compileSpec(object.spec)
+    const denied = () => entries.get(object.metadata.name)?.denied
+    const known = { object, compiled, plane: createPlane({ object, compiled, kinds, denied }) }
+    entries.set(object.metadata.name, { known, generation: object.metadata.generation, denied: same ? entry?.denied : undefined })
+    for (const ref of kindsOf(known.plane)) kinds.follow(ref)
+    const { attachmentKind } = known.plane
+    if (isAllowed(attachmentKind)) attachmentKinds.set(`${attachmentKind.apiVersion} ${attachmentKind.kind}`, attachmentKind)
+    return !same || entry?.known.object.metadata.deletionTimestamp !== object.metadata.deletionTimestamp
+  }
+
+  planes.subscribe(({ key, after, before }) => {
+    if (after && take(after)) {
+      for (const ref of kindsOf(entries.get(key)?.known.plane)) kinds.poke(ref)
+      if (before && before.metadata.uid !== after.metadata.uid) plane.tell(refOf(before))
+      plane.tell(refOf(after))
+    }
+    if (!after && before) {
+      entries.delete(key)
+      plane.tell(refOf(before))
+    }
+  })
+  for (const object of planes.values()) take(object)
+
+  kinds.onObject((kind, key) => {
+    const roles = rolesOf(kind, entries.values())
+    if (roles.network) network.tell(key)
+    // A kind that no plane names any more may still hold attachments whose removal is waited for.
+    if (roles.attachment || !roles.network) attachment.tell(key)
+  })
+  kinds.onKind((kind) => {
+    for (const { known } of entries.values()) {
+      if (!kindsOf(known.plane).some((ref) => isSame(ref, kind.ref))) continue
+      plane.tell(known.plane.ref)
+      // A watch that fails may be one that is no longer permitted.
+      if (kind.cache?.state === 'stale') suspicion.tell(known.plane.ref.name)
+    }
+  })
+
+  const sound = () => [...entries.values()].map(({ known }) => known).filter(isSound)
+  return {
+    choose: (location) => chooseFor(sound().map(choosable), location)?.plane,
+    find({ name, uid }) {
+      const known = entries.get(name)?.known
+      return known?.plane.ref.uid === uid ? known.plane : undefined
+    },
+    get: (name) => entries.get(name)?.known,
+    sound,
+    setDenied(name, denied) {
+      const entry = entries.get(name)
+      if (!entry || entry.denied === denied) return
+      entry.denied = denied
+      if (denied === undefined) for (const ref of kindsOf(entry.known.plane)) kinds.poke(ref)
+      plane.tell(entry.known.plane.ref)
+    },
+    suspectDenied(ref) {
+      for (const { known } of entries.values()) {
+        if (kindsOf(known.plane).some((each) => isSame(each, ref))) suspicion.tell(known.plane.ref.name)
+      }
+    },
+    attachmentKinds: () => [...attachmentKinds.values()],
+    onAttachment: attachment.add,
+    onNetworkObject: network.add,
+    onPlane: plane.add,
+    onSuspicion: suspicion.add,
+  }
+}
+
+function handlers<T>(): { add(handler: (value: T) => void): () => void; tell(value: T): void } {
+  const all = new Set<(value: T) => void>()
+  return {
+    add(handler) {
+      const own = (value: T) => handler(value)
+      all.add(own)
+      return () => all.delete(own)
+    },
+    tell(value) {
+      for (const handler of [...all]) handler(value)
+    },
+  }
+}
+
+const isSound = ({ object, compiled }: KnownPlane): boolean =>
+  compiled.errors.length === 0 && compiled.refusedKinds.length === 0 && object.metadata.deletionTimestamp === undefined
+
+const choosable = ({ object, plane }: KnownPlane) => ({ metadata: object.metadata, spec: object.spec, plane })
+
+const refOf = ({ metadata }: DataPlane) => ({ name: metadata.name, uid: metadata.uid ?? '' })
+
+const kindsOf = (plane: CompiledPlane | undefined): readonly KindRef[] =>
+  plane ? [plane.attachmentKind, ...(plane.networkKind ? [plane.networkKind] : [])].filter(isAllowed) : []
+
+const isSame = (a: KindRef, b: KindRef): boolean => a.apiVersion === b.apiVersion && a.kind === b.kind
+
+function rolesOf(kind: FollowedKind, entries: Iterable<Entry>): { attachment: boolean; network: boolean } {
+  const roles = { attachment: false, network: false }
+  for (const { known } of entries) {
+    if (isSame(known.plane.attachmentKind, kind.ref)) roles.attachment = true
+    if (known.plane.networkKind && isSame(known.plane.networkKind, kind.ref)) roles.network = true
+  }
+  return roles
+}

@@ -1,0 +1,210 @@
+/**
+ * Translation of what a data plane reports on its attachment into what interface and claim status say. Pure and total:
+ * whatever stands in the attachment's status, a report comes out and nothing is thrown.
+ */
+import type { NetworkInterface } from '@nso/api'
+import type { KubeObject } from 'kube-control-loop'
+import type { PlaneReport, TranslatedCondition } from './types.ts'
+
+/** What one DataPlane says about where its reports stand. */
+export type ReportSource = {
+  /** Name of the DataPlane, e.g. `galactic`. */
+  readonly plane: string
+  readonly apiGroup: string
+  readonly kind: string
+  readonly preparedCondition: string
+  /** Absent: the plane reports no programming, and Programmed mirrors Prepared. */
+  readonly programmedCondition: string | undefined
+}
+
+export type Reported = {
+  readonly source: ReportSource
+  readonly interface: { readonly metadata: { readonly name: string; readonly namespace?: string; readonly uid?: string } }
+  readonly attachment: KubeObject | undefined
+  /** Whether the kind is served; undefined while that is not known yet. */
+  readonly served: boolean | undefined
+  /** Why nothing can be asked of the data plane now, for people. */
+  readonly hindrance?: string | undefined
+  /** Values of the DataPlane's `report` templates; anything but a non-empty string counts as not reported. */
+  readonly vpc?: unknown
+  readonly podNetwork?: unknown
+}
+
+/** A reason as the API conventions want it: one CamelCase word. */
+const reasonPattern = /^[A-Z][A-Za-z0-9]{0,127}$/
+/** Bound of a condition's message in the CRDs (metav1.Condition). */
+const longestMessage = 32768
+
+/** No accepted DataPlane serves the location. */
+export function reportWithoutPlane(location: string): PlaneReport {
+  const message = `No accepted DataPlane serves location ${location}`
+  return {
+    ...nothing,
+    prepared: { status: 'False', reason: 'NoDataPlane', message },
+    programmed: { status: 'Unknown', reason: 'AwaitingDataPlane', message },
+  }
+}
+
+/** What the interface's status says of an earlier report; undefined when it only holds the seeds of its schema. */
+export function standingReport({ status }: Pick<NetworkInterface, 'status'>): PlaneReport | undefined {
+  const [prepared, programmed] = ['Prepared', 'Programmed'].map((type) => status?.conditions?.find((each) => each.type === type))
+  if (!prepared || !programmed || isSeed(prepared) || isSeed(programmed)) return undefined
+  const said = ({ status, reason, message }: TranslatedCondition) => ({ status, reason, message })
+  return {
+    prepared: said(prepared),
+    programmed: said(programmed),
+    vpc: status?.vpc,
+    attachmentRef: status?.attachmentRef,
+    podNetwork: undefined,
+  }
+}
+
+const nothing = { vpc: undefined, attachmentRef: undefined, podNetwork: undefined }
+
+export function translateReport(reported: Reported): PlaneReport {
+  const { source, attachment } = reported
+  if (reported.served === false) {
+    const message = `DataPlane ${source.plane}: kind ${source.kind} (${source.apiGroup}) is not installed`
+    return withoutReport(source, { status: 'False', reason: 'DataPlaneNotInstalled', message })
+  }
+  if (!attachment) {
+    const why = reported.hindrance ? `: ${reported.hindrance}` : ''
+    const message = bounded(`DataPlane ${source.plane}: ${source.kind} ${nameOf(reported)} does not exist yet${why}`)
+    return withoutReport(source, { status: 'Unknown', reason: 'Pending', message })
+  }
+  const says = reporter(source, attachment)
+  const owner = foreignOwner(reported)
+  if (owner) return withoutReport(source, { status: 'Unknown', reason: 'ReportStale', message: bounded(`${says}: ${owner}`) })
+  return ownReport(reported, attachment, says)
+}
+
+function ownReport(reported: Reported, attachment: KubeObject, says: string): PlaneReport {
+  const { source } = reported
+  const about = { attachment, says }
+  const prepared = preparedFrom(about, source.preparedCondition)
+  return {
+    prepared,
+    programmed: source.programmedCondition ? programmedFrom(about, source.programmedCondition) : mirrored(prepared),
+    vpc: text(reported.vpc),
+    podNetwork: text(reported.podNetwork),
+    attachmentRef: { apiGroup: source.apiGroup, kind: source.kind, name: attachment.metadata.name },
+  }
+}
+
+function withoutReport(source: ReportSource, prepared: TranslatedCondition): PlaneReport {
+  const programmed: TranslatedCondition = source.programmedCondition
+    ? { status: 'Unknown', reason: 'AwaitingDataPlane', message: prepared.message }
+    : mirrored(prepared)
+  return { ...nothing, prepared, programmed }
+}
+
+const mirrored = (prepared: TranslatedCondition): TranslatedCondition => ({ ...prepared, reason: 'NotReported' })
+
+type About = { attachment: KubeObject; says: string }
+
+function preparedFrom(about: About, type: string): TranslatedCondition {
+  const given = read(about, type)
+  if (given === 'not reported') {
+    return { status: 'Unknown', reason: 'Pending', message: bounded(`${about.says}: no report yet`) }
+  }
+  if (given.status !== 'True') return given
+  if (about.attachment.metadata.deletionTimestamp) {
+    return { status: 'Unknown', reason: 'Pending', message: bounded(`${about.says}: is being deleted`) }
+  }
+  return { ...given, reason: 'AttachmentReady' }
+}
+
+function programmedFrom(about: About, type: string): TranslatedCondition {
+  const given = read(about, type)
+  return given === 'not reported'
+    ? { status: 'Unknown', reason: 'AwaitingDataPlane', message: bounded(`${about.says}: no report yet`) }
+    : given
+}
+
+/** One condition of the attachment as it may be passed on. */
+function read({ attachment, says }: About, type: string): TranslatedCondition | 'not reported' {
+  const found = findCondition(attachment.status, type)
+  if (found === undefined) return 'not reported'
+  const breach = found === 'malformed' ? 'status.conditions is no list with one entry for each type' : breachIn(found, type)
+  if (found === 'malformed' || breach) return unknown('ContractViolation', `${says}: ${breach}`)
+  const status = statusOf(found)
+  if (isSeed(found)) {
+    if (status === 'Unknown') return 'not reported'
+    return unknown('ContractViolation', `${says}: condition ${type} is ${status} by a default, not by a report`)
+  }
+  const stale = staleness(attachment, found)
+  if (stale) return unknown('ReportStale', `${says}: ${stale}`)
+  const message = bounded(`${says}: ${typeof found.message === 'string' ? found.message : ''}`)
+  const reason = typeof found.reason === 'string' && reasonPattern.test(found.reason) ? found.reason : 'ContractViolation'
+  return { status: status ?? 'Unknown', reason, message }
+}
+
+type Fields = { readonly [key: string]: unknown }
+
+const isMap = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function findCondition(status: unknown, type: string): Fields | 'malformed' | undefined {
+  if (status === undefined || status === null) return undefined
+  if (!isMap(status)) return 'malformed'
+  const { conditions } = status
+  if (conditions === undefined || conditions === null) return undefined
+  if (!Array.isArray(conditions)) return 'malformed'
+  const named = conditions.filter((condition): condition is Fields => isMap(condition) && condition.type === type)
+  return named.length > 1 ? 'malformed' : named[0]
+}
+
+function breachIn(condition: Fields, type: string): string | undefined {
+  return statusOf(condition) === undefined ? `condition ${type} has a status other than True, False or Unknown` : undefined
+}
+
+const statusOf = ({ status }: Fields): TranslatedCondition['status'] | undefined =>
+  status === 'True' || status === 'False' || status === 'Unknown' ? status : undefined
+
+/** A condition that the CRD's default put there: the conventional time is the epoch. Nobody has reported it. */
+const isSeed = (condition: Fields): boolean =>
+  typeof condition.lastTransitionTime === 'string' && Date.parse(condition.lastTransitionTime) === 0
+
+/**
+ * Why a condition does not speak of the attachment as it stands; undefined when it does. Without any observedGeneration
+ * it can only be believed about an attachment that never changed.
+ */
+function staleness(attachment: KubeObject, condition: Fields): string | undefined {
+  const generation = attachment.metadata.generation
+  if (generation === undefined) return undefined
+  const observed = condition.observedGeneration ?? (attachment.status as Fields).observedGeneration
+  if (observed === undefined || observed === null) {
+    return generation > 1
+      ? `reports without observedGeneration, and the attachment has changed (generation ${generation})`
+      : undefined
+  }
+  return observed === generation
+    ? undefined
+    : `reported for generation ${JSON.stringify(observed)}, the attachment is at ${generation}`
+}
+
+/** Says whose the attachment is when it is not this interface's; the uid tells incarnations of one name apart. */
+function foreignOwner({ attachment, interface: nic }: Reported): string | undefined {
+  const owner = attachment?.metadata.ownerReferences?.find((reference) => reference.controller)
+  if (!owner) return 'has no controlling owner, so it is not this interface’s'
+  return owner.uid === nic.metadata.uid
+    ? undefined
+    : `belongs to ${owner.kind} ${owner.name} with uid ${owner.uid}, not to this interface`
+}
+
+const unknown = (reason: string, message: string): TranslatedCondition => ({
+  status: 'Unknown',
+  reason,
+  message: bounded(message),
+})
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+
+const nameOf = ({ interface: { metadata } }: Reported): string => `${metadata.namespace ?? ''}/${metadata.name}`
+
+/** Begins each message: who reported, on which object. */
+const reporter = ({ kind, plane }: ReportSource, { metadata }: KubeObject): string =>
+  `${kind} ${metadata.namespace ?? ''}/${metadata.name} (${plane})`
+
+/** Cut by characters as the API server counts them, never within one. */
+const bounded = (message: string): string =>
+  message.length <= longestMessage ? message : [...message].slice(0, longestMessage).join('')

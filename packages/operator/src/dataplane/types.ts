@@ -1,0 +1,67 @@
+/** What the claim and interface controllers need of data planes. Pure parts work on values; nothing here writes. */
+import type { DataPlane, NetworkContext, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
+import type { Cache, KubeObject } from 'kube-control-loop'
+import type { Rendered } from './patch.ts'
+
+/** A reference to exactly one DataPlane object; stands in the interface's annotation once chosen. */
+export type PlaneRef = { name: string; uid: string }
+
+/**
+ * Everything a template may read. Objects as stored; `subnets` sorted, status before spec. The context is missing when it
+ * was removed under a bound interface, whose report is translated all the same.
+ */
+export type TemplateScope = {
+  context?: NetworkContext | undefined
+  subnets: readonly { cidr: string; family: string; gateway: string | undefined }[]
+  interface?: NetworkInterface
+  claim?: NetworkInterfaceClaim | undefined
+  network?: KubeObject | undefined
+  attachment?: KubeObject | undefined
+  networkObject?: KubeObject | undefined
+}
+
+/** A kind by the name objects carry; discovery tells its plural. */
+export type KindRef = { readonly apiVersion: string; readonly kind: string }
+
+/** A DataPlane, compiled. One that is not accepted is still found by `find`, so that tear-down works; its rendering throws. */
+export type CompiledPlane = {
+  readonly ref: PlaneRef
+  readonly object: DataPlane
+  readonly attachmentKind: KindRef
+  readonly networkKind: KindRef | undefined
+  /** Why nothing can be made for it now, for people: broken templates, kinds not served, no permission. */
+  readonly hindrance: string | undefined
+  /** Cache of the attachment kind; its state tells `unserved`. Undefined while the kind cannot be resolved (not installed). */
+  readonly attachments: Cache | undefined
+  readonly networks: Cache | undefined
+  /** Body to POST or compare for one bound interface: name, namespace and owner reference set. Throws TemplateError with a message for people. */
+  renderAttachment(scope: TemplateScope & { interface: NetworkInterface }): KubeObject
+  /** The same with the keys that the template names and that have no value now: what a patch must remove. */
+  attachmentRendering(scope: TemplateScope & { interface: NetworkInterface }): Rendered
+  /** Undefined when the plane has no object for networks. Throws TemplateError. */
+  renderNetwork(scope: TemplateScope & { context: NetworkContext }): KubeObject | undefined
+  /** The plane's report about one attachment, translated (report.ts). Pure. */
+  translate(given: { interface: NetworkInterface; attachment: KubeObject | undefined; scope: TemplateScope }): PlaneReport
+}
+
+export type TranslatedCondition = { status: 'True' | 'False' | 'Unknown'; reason: string; message: string }
+
+/** What interface and claim status say of the data plane; conditions without generation and time, which each object adds. */
+export type PlaneReport = {
+  prepared: TranslatedCondition
+  programmed: TranslatedCondition
+  vpc: string | undefined
+  attachmentRef: { apiGroup: string; kind: string; name: string } | undefined
+  podNetwork: string | undefined
+}
+
+export type DataPlanes = {
+  /** Most specific location wins: exact > longest `prefix*` > `*`; tie: older, then name. Only accepted planes take part. */
+  choose(location: string): CompiledPlane | undefined
+  /** The plane a stored choice names; undefined when no DataPlane has this name and uid. */
+  find(ref: PlaneRef): CompiledPlane | undefined
+  /** Calls back with the key (namespace/name = the interface's) when any attachment of any plane changes, appears, or its kind is served or gone. */
+  onAttachment(handler: (key: string) => void): () => void
+  /** Calls back when a plane becomes usable, unusable, or changes; its interfaces and those without a plane are concerned. */
+  onPlane(handler: (ref: PlaneRef) => void): () => void
+}

@@ -1,0 +1,39 @@
+/** What to do for a live interface: a pure function of what was seen. */
+import { annotations, parseDataPlaneChoice } from '@nso/api'
+import type { CompiledPlane } from '../dataplane/types.ts'
+import type { Seen } from './observe.ts'
+
+export type Decision =
+  /** No claim holds it: its attachment goes, then it may be taken. */
+  | { do: 'set-free' }
+  /** `choose`: the plane is written down first, since an attachment must be found again by it. */
+  | { do: 'attach'; plane: CompiledPlane; choose: boolean }
+  /** Nothing to make; status says what is missing, and a watch on planes and contexts continues. */
+  | { do: 'say'; lacking: string }
+
+export function decide(seen: Seen): Decision {
+  const { nic, plane, context, location } = seen
+  if (!nic.spec.claimRef) return { do: 'set-free' }
+  const chosen = plane ?? replacement(seen)
+  if (!chosen) return { do: 'say', lacking: `data plane for location ${location ?? 'unknown'}` }
+  if (!context) return { do: 'say', lacking: 'network context' }
+  if (isUnlisted(chosen)) return { do: 'say', lacking: `${chosen.networkKind?.kind} objects being listed` }
+  return { do: 'attach', plane: chosen, choose: plane === undefined }
+}
+
+/** Templates may read the network object: before the kind is listed, its absence means nothing and must take no value away. */
+function isUnlisted({ networkKind, networks, hindrance }: CompiledPlane): boolean {
+  return networkKind !== undefined && hindrance === undefined && (networks === undefined || networks.state === 'starting')
+}
+
+/**
+ * A plane for an interface that has none, or whose DataPlane is gone (perhaps made again under the same name). The choice
+ * never moves while an attachment of another kind may exist.
+ */
+function replacement({ nic, offer }: Seen): CompiledPlane | undefined {
+  if (!offer || !parseDataPlaneChoice(nic.metadata.annotations?.[annotations.dataPlane])) return offer
+  const attached = nic.status?.attachmentRef
+  if (!attached) return offer
+  const { apiVersion, kind } = offer.object.spec.attachment
+  return attached.kind === kind && apiVersion.startsWith(`${attached.apiGroup}/`) ? offer : undefined
+}

@@ -1,0 +1,57 @@
+/** Reads everything a pass over an interface decides on into one plain value. Caches only. */
+import {
+  contextName,
+  labels,
+  type NetworkContext,
+  type NetworkInterface,
+  type NetworkInterfaceClaim,
+  type Subnet,
+} from '@nso/api'
+import { keyFor } from 'kube-control-loop'
+import type { Caches } from '../caches.ts'
+import { currentLocation, subnetsOf } from '../claim/observe.ts'
+import type { CompiledPlane, DataPlanes } from '../dataplane/types.ts'
+import { holderKeyOf, holdOf } from './holder.ts'
+import { planeOf } from './report.ts'
+
+export type Seen = {
+  nic: NetworkInterface
+  /** The very claim that holds the interface, while it exists. */
+  claim: NetworkInterfaceClaim | undefined
+  location: string | undefined
+  context: NetworkContext | undefined
+  subnets: readonly Subnet[]
+  /** The plane that the interface was given. */
+  plane: CompiledPlane | undefined
+  /** The plane that it would be given now. */
+  offer: CompiledPlane | undefined
+}
+
+export type Sources = { caches: Caches; planes: DataPlanes; location: string | undefined }
+
+export function observe(sources: Sources, nic: NetworkInterface): Seen {
+  const { caches, planes } = sources
+  const location = locationOf(sources, nic)
+  const context = location
+    ? caches.contexts.get(keyFor(contextName(nic.spec.network.name, location), nic.metadata.namespace))
+    : undefined
+  const holder = holderKeyOf(nic)
+  const claim = holder ? caches.claims.get(holder) : undefined
+  return {
+    nic,
+    claim: claim && holdOf(nic, claim) === 'ours' ? claim : undefined,
+    location,
+    context,
+    subnets: context ? subnetsOf(caches, context) : [],
+    plane: planeOf(nic, planes),
+    offer: location ? planes.choose(location) : undefined,
+  }
+}
+
+/** An interface stays where it was made: its label wins. The original system wrote no label; its interfaces are here. */
+function locationOf(sources: Sources, nic: NetworkInterface): string | undefined {
+  const labelled = nic.metadata.labels?.[labels.location]
+  if (labelled) return labelled
+  const here = currentLocation(sources)
+  return here.kind === 'known' ? here.name : undefined
+}

@@ -1,0 +1,48 @@
+/**
+ * Tear-down of an interface, in this order: its attachment is deleted, a live answer says it is gone, its addresses are given
+ * back, its finalizer goes. An address is never free while an attachment may still carry its traffic. Needs no network,
+ * context, subnet or data plane. Crash at any line: the finalizer stands and the next pass begins again.
+ */
+import { finalizers, type NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
+import { again, keyOf, type Outcome, settled, waiting } from 'kube-control-loop'
+import { removeAttachment } from './act.ts'
+import { holderOf, holdOf, isDeleting } from './holder.ts'
+import { observe } from './observe.ts'
+import type { InterfaceParts } from './parts.ts'
+import { planeOf, reportOn } from './report.ts'
+import { interfaceStatus } from './status.ts'
+
+export async function tearDown(parts: InterfaceParts, nic: NetworkInterface, signal: AbortSignal): Promise<Outcome> {
+  const state = await removeAttachment(parts, { nic, plane: planeOf(nic, parts.planes) }, signal)
+  if (state === 'going') return waitForDetach(parts, nic, signal)
+  if (!(await hasLiveHolder(parts, nic, signal))) await parts.allocator.releaseInterface(nic, signal)
+  await parts.writer.removeFinalizer(nic, finalizers.interface, signal)
+  parts.early.end(keyOf(nic))
+  return settled
+}
+
+/**
+ * An interface deleted under a live claim is made again with the same addresses, so the leases stay. The claim is read live:
+ * a cached one may be on its way out, and nobody would give the leases back.
+ */
+async function hasLiveHolder(parts: InterfaceParts, nic: NetworkInterface, signal: AbortSignal): Promise<boolean> {
+  const holder = holderOf(nic)
+  if (!holder) return false
+  const claim = await parts.client.find(NetworkInterfaceClaim, { name: holder.name, namespace: nic.metadata.namespace }, signal)
+  return claim !== undefined && !isDeleting(claim) && holdOf(nic, claim) === 'ours'
+}
+
+/** Says what deletion waits for, with the new generation; not at all where the wait is over at once. */
+async function waitForDetach(parts: InterfaceParts, nic: NetworkInterface, signal: AbortSignal): Promise<Outcome> {
+  const key = keyOf(nic)
+  if (!parts.early.waits(key)) parts.early.begin(key)
+  const leftMs = parts.early.leftMs(key)
+  if (leftMs > 0) return again(leftMs, 'a quick tear-down needs no status')
+  const seen = observe(parts, nic)
+  const report = reportOn(parts, nic, seen)
+  const leaving = `Deletion waits for the data plane to let go of the attachment. ${report.prepared.message}`
+  const phase = nic.spec.claimRef ? 'Bound' : 'Available'
+  const intent = interfaceStatus(nic, { phase, location: seen.location, allocation: undefined, report, leaving })
+  await parts.statusWriter.status(nic, intent, signal)
+  return waiting('deletion of the attachment')
+}

@@ -1,0 +1,70 @@
+/** Which interfaces a change elsewhere concerns, each through an index. */
+import { isDeepStrictEqual } from 'node:util'
+import type { AddressLease, NetworkContext, NetworkInterface, NetworkInterfaceClaim, Subnet } from '@nso/api'
+import { type Change, type Key, keyFor, keyOf, type Watch, watch } from 'kube-control-loop'
+import { addressIndexKey, blockOf } from '../addresses/lease.ts'
+import type { Caches } from '../caches.ts'
+import type { DataPlaneRegistry } from '../dataplane/registry.ts'
+import type { PlaneRef } from '../dataplane/types.ts'
+
+export function interfaceWatches({ caches, planes }: { caches: Caches; planes: DataPlaneRegistry }): Watch[] {
+  return [
+    watch(caches.interfaces, (change) => [change.key]),
+    { subscribe: (enqueue) => planes.onAttachment((key) => enqueue(key)) },
+    watch(caches.claims, (change) => byClaim(caches, change)),
+    watch(caches.networks, ({ key }) => caches.interfaces.by('network', key).map(keyOf)),
+    watch(caches.contexts, (change) => byContext(caches, change)),
+    { subscribe: (enqueue) => planes.onNetworkObject((key) => each(byContextKey(caches, key), enqueue)) },
+    watch(caches.subnets, (change) => bySubnet(caches, change)),
+    watch(caches.leases, (change) => byLease(caches, change)),
+    { subscribe: (enqueue) => planes.onPlane((ref) => each(byPlane(caches, ref), enqueue)) },
+  ]
+}
+
+const each = (keys: Iterable<Key>, enqueue: (key: Key) => void) => {
+  for (const key of keys) enqueue(key)
+}
+
+/** Templates may read the claim; its status comes from here and there and is nothing new. */
+export function byClaim(caches: Caches, { key, before, after }: Change<NetworkInterfaceClaim>): Key[] {
+  const read = (claim: NetworkInterfaceClaim | undefined) =>
+    claim && [claim.metadata.uid, claim.metadata.labels, claim.metadata.annotations]
+  return isDeepStrictEqual(read(before), read(after)) ? [] : caches.interfaces.by('claim', key).map(keyOf)
+}
+
+function byContextKey(caches: Caches, key: Key): Key[] {
+  const context = caches.contexts.get(key)
+  return context ? ofNetwork(caches, context) : []
+}
+
+export function byContext(caches: Caches, { before, after }: Change<NetworkContext>): Key[] {
+  const context = after ?? before
+  return context ? ofNetwork(caches, context) : []
+}
+
+/** Templates read the subnets of a context, whatever their family. */
+export function bySubnet(caches: Caches, { before, after }: Change<Subnet>): Key[] {
+  const subnet = after ?? before
+  const context = subnet && caches.contexts.get(keyFor(subnet.spec.networkContext.name, subnet.metadata.namespace))
+  return context ? ofNetwork(caches, context) : []
+}
+
+function ofNetwork(caches: Caches, { spec, metadata }: NetworkContext): Key[] {
+  return caches.interfaces.by('network', keyFor(spec.network.name, metadata.namespace)).map(keyOf)
+}
+
+/** A lease that appears is the answer to an own write; one that changes or goes may be missed by those who list its address. */
+export function byLease(caches: Caches, { before }: Change<AddressLease>): Key[] {
+  return before ? listingInterfaces(caches, before).map(keyOf) : []
+}
+
+/** Interfaces that list the address of a lease, whoever holds it. */
+export function listingInterfaces(caches: Caches, lease: AddressLease): readonly NetworkInterface[] {
+  const block = blockOf(lease)
+  return block ? caches.interfaces.by('address', addressIndexKey(lease.metadata.namespace, block)) : []
+}
+
+/** Interfaces that were given this plane, and those that were given none. */
+export function byPlane(caches: Caches, ref: PlaneRef): Key[] {
+  return [...caches.interfaces.by('plane', ref.name), ...caches.interfaces.by('plane', '')].map(keyOf)
+}

@@ -1,0 +1,100 @@
+/** The process `nso`: flags, signals, exit status. */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { Command, Option } from 'commander'
+import { createAccessSource, createHttpTransport, createLogger, type LogLevel, systemClock } from 'kube-control-loop'
+import { createOperator, leaseName } from './app.ts'
+import { defaultSettings, parseBindAddress, parseDuration } from './settings.ts'
+
+type Address = { host: string; port: number } | undefined
+
+type Flags = {
+  kubeconfig?: string
+  location?: string
+  networkControllers: boolean
+  leaderElect: boolean
+  leaseNamespace: string
+  metricsBindAddress: Address
+  healthProbeBindAddress: Address
+  earlyStatusAfter: number
+  retryRejectedAfter: number
+  logLevel: LogLevel
+}
+
+const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent']
+const loopback = { host: '127.0.0.1', port: 0 }
+
+/** The command line. `start` is what happens with it. */
+export function operatorCommand(start: (flags: Flags) => Promise<void>): Command {
+  const duration = (flags: string, about: string, ms: number, text: string) =>
+    new Option(flags, about).argParser(parseDuration).default(ms, text)
+  return new Command('nso')
+    .description('Gives network interface claims their addresses, interfaces and data-plane attachments.')
+    .option('--kubeconfig <file>', 'kubeconfig; absent: $KUBECONFIG, ~/.kube/config, or the service account of the pod')
+    .option('--location <name>', 'this location, where no single ServingLocation tells it')
+    .option('--network-controllers', 'make contexts and subnets from Networks (default)', true)
+    .option('--no-network-controllers', 'leave contexts and subnets to propagation')
+    .option('--leader-elect', 'act only while holding the lease (default)', true)
+    .option('--no-leader-elect', 'act without a lease; only where no second process runs')
+    .option('--lease-namespace <name>', 'namespace of the lease', 'nso-system')
+    .addOption(
+      new Option('--metrics-bind-address <host:port>', 'where /metrics, /healthz and /readyz are served; 0: nowhere')
+        .argParser(parseBindAddress)
+        .default(loopback, '127.0.0.1, any free port'),
+    )
+    .addOption(
+      new Option('--health-probe-bind-address <host:port>', 'where they are served when --metrics-bind-address is 0').argParser(
+        parseBindAddress,
+      ),
+    )
+    .addOption(
+      duration(
+        '--early-status-after <duration>',
+        'how long a first status waits for the data plane’s report',
+        defaultSettings.earlyStatusAfterMs,
+        '250ms',
+      ),
+    )
+    .addOption(
+      duration(
+        '--retry-rejected-after <duration>',
+        'how long a rejected claim waits when nothing wakes it earlier',
+        defaultSettings.retryRejectedMs,
+        '1m',
+      ),
+    )
+    .addOption(new Option('--log-level <level>', 'least level that is logged').choices(levels).default('info'))
+    .action(start)
+}
+
+async function start(flags: Flags): Promise<void> {
+  const log = createLogger({ name: 'nso', level: flags.logLevel })
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error(signal)))
+  const access = createAccessSource({
+    clock: systemClock,
+    ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
+  })
+  const server = flags.metricsBindAddress ?? flags.healthProbeBindAddress
+  const operator = createOperator({
+    transport: createHttpTransport({ access, clock: systemClock, userAgent: 'nso/0.1.0' }),
+    identity: `${hostname()}_${randomUUID()}`,
+    settings: {
+      location: flags.location,
+      networkControllers: flags.networkControllers,
+      earlyStatusAfterMs: flags.earlyStatusAfter,
+      retryRejectedMs: flags.retryRejectedAfter,
+    },
+    log,
+    ...(flags.leaderElect ? { lease: { namespace: flags.leaseNamespace, name: leaseName } } : {}),
+    ...(server ? { server } : {}),
+  })
+  try {
+    await operator.run(stop.signal)
+  } catch (error) {
+    log.error({ err: error }, 'nso ended')
+    process.exitCode = 1
+  }
+}
+
+if (import.meta.main) await operatorCommand(start).parseAsync()

@@ -1,0 +1,58 @@
+/** The network context controller: each family of a context gets a Subnet that no other context of the network shares. Key: context. */
+import type { NetworkContext, Subnet } from '@nso/api'
+import { type Change, type Controller, type Key, keyFor, keyOf, settled, waiting, watch } from 'kube-control-loop'
+import type { Block } from '../../addresses/cidr.ts'
+import { contextWriters, controllerNames, type NetworkCaches, type NetworkOptions } from '../parts.ts'
+import { type ContextActors, release, serve } from './act.ts'
+import { decide } from './decide.ts'
+import { observe } from './observe.ts'
+
+export function createContextController(options: NetworkOptions): Controller {
+  const { caches, environment } = options
+  const actors: ContextActors = { caches, client: environment.client, writers: contextWriters(options) }
+  /** Ranges that passes running now are about to write, so that two contexts of a network do not choose one block. */
+  const carving = new Map<Key, readonly Block[]>()
+  return {
+    name: controllerNames.context,
+    watches: [
+      watch(caches.contexts, ({ key }) => [key]),
+      watch(caches.subnets, (change) => contextsOf(caches, change)),
+      watch(caches.networks, ({ key }) => caches.contexts.by('network', key).map(keyOf)),
+    ],
+    needs: [{ cache: caches.contexts }, { cache: caches.subnets }, { cache: caches.networks }],
+    async reconcile({ key, signal }) {
+      const context = caches.contexts.get(key)
+      if (!context) return settled
+      const seen = observe(caches, context, carving)
+      const decision = decide(seen)
+      if (decision.do === 'wait') return waiting(decision.on)
+      if (decision.do === 'release') return release(actors, context, decision, signal)
+      carving.set(
+        key,
+        decision.create.map(({ range }) => range),
+      )
+      try {
+        return await serve(actors, seen, decision, signal)
+      } finally {
+        carving.delete(key)
+      }
+    },
+    forget: actors.writers.status.forget,
+  }
+}
+
+/** The Subnet's own context; and when a range was freed or moved, also the network's other contexts, which may have waited for it. */
+function contextsOf(caches: NetworkCaches, { before, after }: Change<Subnet>): Key[] {
+  const subnet = after ?? before
+  if (!subnet) return []
+  const own = keyFor(subnet.spec.networkContext.name, subnet.metadata.namespace)
+  const freed = before && (!after || rangeText(before) !== rangeText(after))
+  const context: NetworkContext | undefined = caches.contexts.get(own)
+  if (!freed || !context) return [own]
+  const network = keyFor(context.spec.network.name, context.metadata.namespace)
+  return [own, ...caches.contexts.by('network', network).map(keyOf)]
+}
+
+function rangeText({ spec }: Subnet): string {
+  return `${spec.startAddress}/${spec.prefixLength}`
+}

@@ -1,0 +1,43 @@
+/** Reads what a pass over a network context decides on. Caches only. */
+import type { Network, NetworkContext, Subnet } from '@nso/api'
+import { type Key, keyFor, keyOf } from 'kube-control-loop'
+import type { Block } from '../../addresses/cidr.ts'
+import { rangeOf } from '../../addresses/subnet-range.ts'
+import type { NetworkCaches } from '../parts.ts'
+
+export type Taken = { readonly range: Block; readonly by: string }
+
+export type Seen = {
+  context: NetworkContext
+  network: Network | undefined
+  /** Subnets of the context, whoever made them, by name. */
+  subnets: readonly Subnet[]
+  /** Subnets that stand under the names that this controller gives, of whichever context. */
+  named: (name: string) => Subnet | undefined
+  /** Ranges of the other contexts of the network, as stored and as passes that run now are about to write. */
+  taken: readonly Taken[]
+}
+
+export type Carving = ReadonlyMap<Key, readonly Block[]>
+
+export function observe(caches: NetworkCaches, context: NetworkContext, carving: Carving): Seen {
+  const { namespace } = context.metadata
+  const networkKey = keyFor(context.spec.network.name, namespace)
+  const own = keyOf(context)
+  const others = caches.contexts.by('network', networkKey).filter((other) => keyOf(other) !== own)
+  return {
+    context,
+    network: caches.networks.get(networkKey),
+    subnets: [...caches.subnets.by('context', own)].sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1)),
+    named: (name) => caches.subnets.get(keyFor(name, namespace)),
+    taken: others.flatMap((other) => [
+      ...caches.subnets.by('context', keyOf(other)).flatMap(takenBy),
+      ...(carving.get(keyOf(other)) ?? []).map((range) => ({ range, by: `NetworkContext ${other.metadata.name}` })),
+    ]),
+  }
+}
+
+function takenBy(subnet: Subnet): Taken[] {
+  const range = rangeOf(subnet)
+  return range ? [{ range, by: `Subnet ${subnet.metadata.name}` }] : []
+}

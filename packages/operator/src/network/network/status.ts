@@ -1,0 +1,32 @@
+/** What is said of a network. Pure. */
+import { type Network, type NetworkStatusIntent, networkConditions } from '@nso/api'
+import { formatCidr } from '../../addresses/cidr.ts'
+import type { Ranges } from './decide.ts'
+
+const { IPAMAllocated, Ready } = networkConditions
+
+export function networkStatus(network: Network, ranges: Ranges, tooLong: readonly string[]): NetworkStatusIntent {
+  const generation = network.metadata.generation
+  if (ranges.kind === 'refused') {
+    const { reason, message } = ranges
+    const kept = network.status?.ipam?.ipv6Prefix
+    return {
+      ...(kept === undefined ? {} : { ipam: { ipv6Prefix: kept } }),
+      conditions: [IPAMAllocated.no(reason, message, generation), Ready.no(reason, message, generation)],
+    }
+  }
+  const held = ranges.kind === 'held'
+  return {
+    ...(held && ranges.prefix ? { ipam: { ipv6Prefix: formatCidr(ranges.prefix) } } : {}),
+    conditions: [
+      ...(held ? [IPAMAllocated.yes('Allocated', 'The ranges of the network are held.', generation)] : []),
+      tooLong.length === 0
+        ? Ready.yes('Ready', 'Interfaces may use the network.', generation)
+        : Ready.no(
+            'AllocationFailed',
+            `No NetworkContext can be named ${tooLong.join(', ')}: longer than 253 characters.`,
+            generation,
+          ),
+    ],
+  }
+}

@@ -1,0 +1,289 @@
+/** The built-in allocator on the real API server: the contract, and what only this adapter promises. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import {
+  AddressLease,
+  contextName,
+  finalizers,
+  labels,
+  NetworkInterface,
+  type NetworkInterfaceClaim,
+  nsoAccount,
+  nsoManifests,
+  type Subnet,
+} from '@nso/api'
+import { type ApiRequest, keyFor, type Transport } from 'kube-control-loop'
+import { scriptTransport, statusAnswer } from 'kube-control-loop/testing'
+import { eventually, sharedPlane, testNamespace } from 'kube-localplane/testing'
+import { createBuiltinAllocator } from '../src/addresses/builtin.ts'
+import { readBlock } from '../src/addresses/cidr.ts'
+import { type AllocatorWorld, allocatorCases } from '../src/addresses/contract.ts'
+import { aClaim, aContext, anInterface, aSubnet } from './objects.ts'
+import { transportTo, type View, viewOf } from './server.ts'
+
+const stop = new AbortController()
+let transport: Transport
+/** What the allocator may do: NSO's own account. */
+let asNso: Transport
+let plane: Awaited<ReturnType<typeof sharedPlane>>
+
+before(async () => {
+  plane = await sharedPlane()
+  const { crds, rbac } = nsoManifests()
+  await plane.apply([...crds, ...rbac])
+  transport = transportTo(plane.kubeconfigPath)
+  asNso = transportTo(await plane.kubeconfigFor({ serviceAccount: nsoAccount }))
+})
+after(async () => {
+  stop.abort()
+  await asNso.close()
+  await transport.close()
+})
+
+/** One more process's worth of caches and allocator. */
+async function another(namespace: string, over: Transport = asNso) {
+  const view = await viewOf(over, { namespace, signal: stop.signal, names: ['leases', 'interfaces'] })
+  return { view, allocator: createBuiltinAllocator(view.environment, view.caches) }
+}
+
+async function heldIn(view: View, namespace: string): Promise<string[]> {
+  const { items } = await view.client.list(AddressLease, { namespace }, stop.signal)
+  return items.map((lease) => lease.spec.address).sort()
+}
+
+function subnetIn(namespace: string, name: string, range: string, subnetClass = 'private'): Subnet {
+  const [startAddress = '', length] = range.split('/')
+  const block = readBlock(range)
+  assert.ok(block, range)
+  const spec = { subnetClass, ipFamily: block.family, startAddress, prefixLength: Number(length) }
+  return aSubnet({ metadata: { name, namespace }, spec })
+}
+
+function claimIn(namespace: string, name: string, spec: Partial<NetworkInterfaceClaim['spec']> = {}): NetworkInterfaceClaim {
+  return aClaim({ metadata: { name, namespace, uid: `${namespace}-${name}` }, spec: { ipFamilies: ['IPv6', 'IPv4'], ...spec } })
+}
+
+function interfaceOf(
+  claim: NetworkInterfaceClaim,
+  addresses: readonly string[],
+  external: readonly { address: string; class: string }[] = [],
+): NetworkInterface {
+  const { name, namespace = '', uid = '' } = claim.metadata
+  return anInterface({
+    metadata: {
+      name,
+      namespace,
+      annotations: { 'networking.datumapis.com/allocation-claim': name, 'networking.datumapis.com/claim-uid': uid },
+    },
+    spec: {
+      claimRef: { name },
+      addresses: addresses.map((address, n) => ({ family: readBlock(address)?.family ?? 'IPv6', address, primary: n === 0 })),
+      externalAddresses: external.map((each) => ({ family: readBlock(each.address)?.family ?? 'IPv6', ...each })),
+    },
+  })
+}
+
+for (const each of allocatorCases) {
+  test(`contract, built-in: ${each.name}`, async () => {
+    await using namespace = await testNamespace(plane, 'addresses')
+    const { name } = namespace
+    const views = new Map<object, View>()
+    const first = await another(name)
+    const world: AllocatorWorld = {
+      context: aContext({ metadata: { namespace: name } }),
+      async allocator() {
+        const made = await another(name)
+        views.set(made.allocator, made.view)
+        return made.allocator
+      },
+      claim: (claim, spec) => claimIn(name, claim, spec),
+      subnet: (subnet, range, subnetClass) => subnetIn(name, subnet, range, subnetClass),
+      interface: interfaceOf,
+      held: () => heldIn(first.view, name),
+      async lose(allocator, cidr) {
+        const { items } = await first.view.client.list(AddressLease, { namespace: name }, stop.signal)
+        const lease = items.find(({ spec }) => spec.address === cidr)
+        assert.ok(lease, `${cidr} is held`)
+        await first.view.client.remove(AddressLease, lease.metadata, {}, stop.signal)
+        const seen = views.get(allocator)?.caches.leases
+        await eventually('the loss is seen', () => seen?.get(keyFor(lease.metadata.name, name)) === undefined || undefined)
+      },
+    }
+    await each.run(world)
+  })
+}
+
+const ipv4 = { family: 'IPv4' } as const
+
+test('a lease is named after context and address, and says who holds it', async () => {
+  await using namespace = await testNamespace(plane, 'addresses')
+  const { allocator, view } = await another(namespace.name)
+  const context = aContext({ metadata: { namespace: namespace.name } })
+  const claim = claimIn(namespace.name, 'a')
+  const subnets = [subnetIn(namespace.name, 'v4', '10.0.0.0/30')]
+  await allocator.allocate({ claim, context, subnets, wants: [ipv4] }, stop.signal)
+  const { items } = await view.client.list(AddressLease, { namespace: namespace.name }, stop.signal)
+  assert.deepEqual(
+    items.map(({ metadata, spec }) => ({ name: metadata.name, owners: metadata.ownerReferences, spec })),
+    [
+      {
+        name: 'net-here.10-0-0-2',
+        owners: undefined,
+        spec: {
+          networkContext: { name: 'net-here' },
+          subnet: { name: 'v4' },
+          family: 'IPv4',
+          address: '10.0.0.2/32',
+          holder: { claimName: 'a', claimUID: claim.metadata.uid, family: 'IPv4' },
+        },
+      },
+    ],
+  )
+})
+
+test('B43: an address that a live interface lists is given to nobody, also after a restart and though its lease is gone', async () => {
+  await using namespace = await testNamespace(plane, 'addresses')
+  const { view } = await another(namespace.name)
+  const holder = claimIn(namespace.name, 'a')
+  const nic = interfaceOf(holder, ['10.0.0.2/32'])
+  const { uid: _, resourceVersion: __, generation: ___, ...metadata } = nic.metadata
+  const labelled = { ...metadata, labels: { [labels.location]: 'here' }, finalizers: [finalizers.interface] }
+  const stored = await view.client.create(NetworkInterface, { ...nic, metadata: labelled }, { fieldManager: 'test' }, stop.signal)
+  await view.client.remove(NetworkInterface, stored.metadata, {}, stop.signal)
+  const restarted = await another(namespace.name)
+  assert.equal(contextName('net', 'here'), 'net-here')
+  const request = {
+    claim: claimIn(namespace.name, 'b'),
+    context: aContext({ metadata: { namespace: namespace.name } }),
+    subnets: [subnetIn(namespace.name, 'v4', '10.0.0.0/30')],
+    wants: [ipv4],
+  }
+  const answer = await restarted.allocator.allocate(request, stop.signal)
+  assert.equal(answer.kind === 'refused' && answer.reason, 'AddressPoolExhausted')
+  const path = [{ op: 'remove', path: '/metadata/finalizers' } as const]
+  await view.client.jsonPatch(NetworkInterface, stored.metadata, path, { fieldManager: 'test' }, stop.signal)
+  await eventually('the interface is gone', () => [...restarted.view.caches.interfaces.values()].length === 0 || undefined)
+  assert.equal((await restarted.allocator.allocate(request, stop.signal)).kind, 'allocated')
+})
+
+test('B36: a lease that comes and goes before the answer to its POST leaves no reservation, and its address is free again', async () => {
+  await using namespace = await testNamespace(plane, 'addresses')
+  const script = scriptTransport(asNso)
+  const { allocator, view } = await another(namespace.name, script)
+  const context = aContext({ metadata: { namespace: namespace.name } })
+  const request = {
+    claim: claimIn(namespace.name, 'a'),
+    context,
+    subnets: [subnetIn(namespace.name, 'v4', '10.0.0.0/30')],
+    wants: [ipv4],
+  }
+  const hold = script.on({ method: 'POST', path: /addressleases$/ }).holdAnswer()
+  const pending = allocator.allocate(request, stop.signal)
+  await hold.arrived()
+  assert.equal(allocator.reserved, 1)
+  const key = keyFor('net-here.10-0-0-2', namespace.name)
+  const lease = await eventually('the lease is seen', () => view.caches.leases.get(key))
+  await view.client.remove(AddressLease, lease.metadata, {}, stop.signal)
+  await eventually('its end is seen', () => view.caches.leases.get(key) === undefined || undefined)
+  hold.release()
+  await pending
+  assert.equal(allocator.reserved, 0)
+  assert.equal(view.caches.leases.get(key), undefined)
+  const next = await allocator.allocate({ ...request, claim: claimIn(namespace.name, 'b') }, stop.signal)
+  assert.deepEqual(next.kind === 'allocated' && next.addresses.map(({ cidr }) => cidr), ['10.0.0.2/32'])
+})
+
+test('a fault on one of two leases takes the other back', async () => {
+  await using namespace = await testNamespace(plane, 'addresses')
+  const script = scriptTransport(asNso)
+  const { allocator, view } = await another(namespace.name, script)
+  const subnets = [subnetIn(namespace.name, 'v4', '10.0.0.0/24'), subnetIn(namespace.name, 'v6', 'fd20::/64')]
+  const request = {
+    claim: claimIn(namespace.name, 'a'),
+    context: aContext({ metadata: { namespace: namespace.name } }),
+    subnets,
+    wants: [ipv4, { family: 'IPv6' } as const],
+  }
+  const isIpv6 = ({ body }: ApiRequest) => JSON.stringify(body).includes('IPv6')
+  script.on({ method: 'POST', path: /addressleases$/, where: isIpv6 }).answer(async () => {
+    // The other POST is through by then: what is taken back was really there.
+    await eventually('the other lease stands', async () => (await heldIn(view, namespace.name)).length === 1 || undefined)
+    return statusAnswer(422, 'Invalid', 'a policy refuses it', { causes: [{ field: 'spec', message: 'refused' }] })
+  })
+  await assert.rejects(allocator.allocate(request, stop.signal), /a policy refuses it/)
+  assert.deepEqual(await heldIn(view, namespace.name), [])
+  assert.equal(allocator.reserved, 0)
+  assert.equal((await allocator.allocate(request, stop.signal)).kind, 'allocated')
+})
+
+test('a POST whose answer never came is found by the release, though no event has told of it', async () => {
+  await using namespace = await testNamespace(plane, 'addresses')
+  const script = scriptTransport(asNso)
+  const { allocator, view } = await another(namespace.name, script)
+  const claim = claimIn(namespace.name, 'a')
+  const request = {
+    claim,
+    context: aContext({ metadata: { namespace: namespace.name } }),
+    subnets: [subnetIn(namespace.name, 'v4', '10.0.0.0/24')],
+    wants: [ipv4],
+  }
+  const hold = script.on({ method: 'POST', path: /addressleases$/ }).holdAnswer()
+  const giveUp = new AbortController()
+  const pending = allocator.allocate(request, giveUp.signal)
+  await hold.arrived()
+  const [address] = await eventually('it is stored', async () => {
+    const held = await heldIn(view, namespace.name)
+    return held.length === 1 ? held : undefined
+  })
+  giveUp.abort(new Error('the pass took too long'))
+  await assert.rejects(pending)
+  const lease = [...view.caches.leases.values()][0]
+  if (lease) view.caches.leases.absorbGone(lease)
+  await allocator.releaseClaim({ namespace: namespace.name, name: 'a', uid: claim.metadata.uid ?? '' }, stop.signal)
+  assert.deepEqual(await heldIn(view, namespace.name), [], `${address} was given back`)
+})
+
+test('no address is handed out before all holders are known', async () => {
+  await using namespace = await testNamespace(plane, 'addresses')
+  const view = await viewOf(asNso, { namespace: namespace.name, signal: stop.signal, names: ['leases'] })
+  const allocator = createBuiltinAllocator(view.environment, view.caches)
+  const request = {
+    claim: claimIn(namespace.name, 'a'),
+    context: aContext({ metadata: { namespace: namespace.name } }),
+    subnets: [subnetIn(namespace.name, 'v4', '10.0.0.0/24')],
+    wants: [ipv4],
+  }
+  await assert.rejects(allocator.allocate(request, stop.signal), /networkinterfaces are not listed/)
+  assert.deepEqual(await heldIn(view, namespace.name), [])
+})
+
+test('two controllers that find one lease missing share one POST', async () => {
+  await using namespace = await testNamespace(plane, 'addresses')
+  const script = scriptTransport(asNso)
+  const { allocator, view } = await another(namespace.name, script)
+  const claim = claimIn(namespace.name, 'a')
+  const given = {
+    interface: interfaceOf(claim, ['10.0.0.2/32']),
+    context: aContext({ metadata: { namespace: namespace.name } }),
+    subnets: [],
+  }
+  const answers = await Promise.all([allocator.verify(given, stop.signal), allocator.verify(given, stop.signal)])
+  assert.deepEqual(answers, [{ kind: 'standing' }, { kind: 'standing' }])
+  assert.equal(script.sent({ method: 'POST' }).length, 1)
+  assert.deepEqual(await heldIn(view, namespace.name), ['10.0.0.2/32'])
+})
+
+test('a retained interface that a later claim holds keeps the addresses of the first, and gives them back', async () => {
+  await using namespace = await testNamespace(plane, 'addresses')
+  const { allocator, view } = await another(namespace.name)
+  const context = aContext({ metadata: { namespace: namespace.name } })
+  const subnets = [subnetIn(namespace.name, 'v4', '10.0.0.0/24')]
+  const first = claimIn(namespace.name, 'a')
+  const answer = await allocator.allocate({ claim: first, context, subnets, wants: [ipv4] }, stop.signal)
+  const cidrs = answer.kind === 'allocated' ? answer.addresses.map(({ cidr }) => cidr) : []
+  const again = interfaceOf({ ...first, metadata: { ...first.metadata, uid: 'a-made-again' } }, cidrs)
+  assert.deepEqual(await allocator.verify({ interface: again, context, subnets }, stop.signal), { kind: 'standing' })
+  assert.deepEqual(await heldIn(view, namespace.name), cidrs)
+  await allocator.releaseInterface(again, stop.signal)
+  assert.deepEqual(await heldIn(view, namespace.name), [])
+})

@@ -1,0 +1,69 @@
+/** Typed calls on one API server. No cache, no policy about races: what the server answers comes back or is thrown. */
+import type { Kind, KubeObject } from './kind.ts'
+
+export type JsonPatchOperation = { op: 'test' | 'add' | 'replace'; path: string; value: unknown } | { op: 'remove'; path: string }
+
+/** Addresses one object. */
+export type At = { name: string; namespace?: string | undefined }
+
+export type WatchEvent<O> =
+  | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: O }
+  /** Only a resource version: everything up to it has been delivered. `initialEventsEnd` ends a streaming list. */
+  | { type: 'BOOKMARK'; resourceVersion: string; initialEventsEnd: boolean }
+
+/**
+ * Every call throws `ApiError` (api-error.ts) on an answer that is no success. Answers that mean "the server is starting or
+ * stopping" and 429 are retried within the call, briefly (DESIGN 4). GET and applies also on a broken connection; a POST whose
+ * answer was lost is repeated too: AlreadyExists then tells (name is the identity).
+ */
+export type Client = {
+  /** The object, or undefined when exactly this object does not exist (404 naming it). */
+  find<S, T>(kind: Kind<S, T>, at: At, signal: AbortSignal): Promise<KubeObject<S, T> | undefined>
+  list<S, T>(
+    kind: Kind<S, T>,
+    options: { namespace?: string; labelSelector?: string; fieldSelector?: string; resourceVersion?: string },
+    signal: AbortSignal,
+  ): Promise<{ items: KubeObject<S, T>[]; resourceVersion: string }>
+  watch<S, T>(
+    kind: Kind<S, T>,
+    options: {
+      namespace?: string
+      labelSelector?: string
+      fieldSelector?: string
+      resourceVersion: string
+      sendInitialEvents?: boolean
+    },
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<WatchEvent<KubeObject<S, T>>>> // iteration throws ApiError on an ERROR line (410 inside a 200 stream)
+  create<S, T>(
+    kind: Kind<S, T>,
+    object: KubeObject<S, T>,
+    options: { fieldManager: string; dryRun?: boolean },
+    signal: AbortSignal,
+  ): Promise<KubeObject<S, T>>
+  /** RFC 6902. A failed `test` is a 422 without details. */
+  jsonPatch<S, T>(
+    kind: Kind<S, T>,
+    at: At & { subresource?: string },
+    operations: readonly JsonPatchOperation[],
+    options: { fieldManager: string },
+    signal: AbortSignal,
+  ): Promise<KubeObject<S, T>>
+  /** Server-side apply (KEP-555). */
+  apply<S, T>(
+    kind: Kind<S, T>,
+    at: At & { subresource?: string },
+    body: unknown,
+    options: { fieldManager: string; force: boolean },
+    signal: AbortSignal,
+  ): Promise<KubeObject<S, T>>
+  /** Answers the object as it stands afterwards (finalizers may hold it), or undefined when it is gone or the answer was a Status. */
+  remove<S, T>(
+    kind: Kind<S, T>,
+    at: At,
+    preconditions: { uid?: string; resourceVersion?: string },
+    signal: AbortSignal,
+  ): Promise<KubeObject<S, T> | undefined>
+  /** Any other request, e.g. discovery or a SelfSubjectAccessReview. Throws ApiError like the rest. */
+  raw(request: import('./transport.ts').ApiRequest, signal: AbortSignal): Promise<unknown>
+}

@@ -1,0 +1,71 @@
+/**
+ * Who writes what, as data. Each application declares ONE table; the types a writer may serialise, the runtime guard,
+ * RBAC, admission policies, documentation and tests are derived from it.
+ */
+
+/** A documented status writer: one field manager, acting under one identity. */
+export type StatusOwner = {
+  /** Field manager of every apply, e.g. `galactic-vpc`. */
+  readonly writer: string
+  /** Name of the identity (service account) that may use this manager; resolved at installation. */
+  readonly identity: string
+  /** Top-level status fields and `conditions/<Type>` this writer owns. An intent always carries all that is known of them. */
+  readonly owns: readonly string[]
+  /** One sentence for people: when it is written. */
+  readonly when: string
+}
+
+/** A documented path of metadata or spec that has one writer: finalizers, labels, annotations, references, spec. */
+export type MetadataOwner = {
+  readonly path: string
+  readonly writer: string
+  readonly identity: string
+  readonly when: string
+  /** What the writer does to the object for it; its role is made from these. Absent: nothing beyond reading. */
+  readonly verbs?: readonly ('create' | 'patch' | 'delete')[]
+}
+
+export type ResourceOwnership = {
+  readonly kind: {
+    readonly group: string
+    readonly version: string
+    readonly kind: string
+    readonly plural: string
+    readonly scope: 'Namespaced' | 'Cluster'
+  }
+  readonly status: readonly StatusOwner[]
+  readonly metadata: readonly MetadataOwner[]
+  /** Status paths in the schema that nobody writes, with the reason. */
+  readonly reserved?: readonly { readonly path: string; readonly why: string }[]
+}
+
+export type OwnershipTable = readonly ResourceOwnership[]
+
+type Fields<Owns extends string> = Exclude<Owns, `conditions/${string}`>
+type ConditionTypes<Owns extends string> = Owns extends `conditions/${infer Type}` ? Type : never
+
+/** A condition as stored. `type` narrows to what the writer owns. Source: KEP-1623. */
+export type Condition<Type extends string = string> = {
+  type: Type
+  status: 'True' | 'False' | 'Unknown'
+  reason: string
+  message: string
+  lastTransitionTime: string
+  observedGeneration?: number
+}
+
+/** A condition as a writer says it; the time of its last flip is the status writer's business. */
+export type ConditionIntent<Type extends string = string> = Omit<Condition<Type>, 'lastTransitionTime'> & {
+  lastTransitionTime?: string
+}
+
+/**
+ * The complete intent of one writer on one kind's status: its own fields and conditions and nothing else.
+ * A field of another owner does not compile. `conditions` is required where the writer owns any: leaving the list out
+ * of an apply would delete also the seeded conditions that nobody owns.
+ */
+export type StatusIntent<Status, Owner extends StatusOwner> = {
+  [Field in Fields<Owner['owns'][number]> & keyof Status]?: Status[Field]
+} & ([ConditionTypes<Owner['owns'][number]>] extends [never]
+  ? unknown
+  : { conditions: readonly ConditionIntent<ConditionTypes<Owner['owns'][number]>>[] })

@@ -1,0 +1,308 @@
+/**
+ * What is asked of each write of a process, whatever it writes: the table of race outcomes, as checks on one row. A check rejects
+ * with an AssertionError where the handling of that outcome is missing.
+ */
+import assert from 'node:assert/strict'
+import { type RaceBed, type RaceRow, requestsOf, resourceOf } from './race-table.ts'
+import { answers } from './scripted-answers.ts'
+import type { ApiRequest, ApiResponse } from './transport.ts'
+import { KindUnserved, type WriteGone, WriteRaced } from './write-signals.ts'
+
+/** Asks until the probe answers with something or time is over, then rejects. */
+export type Wait = <T>(what: string, probe: () => Promise<T | undefined | false> | T | undefined | false) => Promise<T>
+
+type Bedded = { readonly bed: RaceBed }
+type Check<W extends Bedded> = (row: RaceRow<W>, world: W) => Promise<void>
+
+type Counts = { raced: number; gone: number; errors: number; causes: string[] }
+
+type Series = readonly { labels: Partial<Record<string, string | number>>; value: number }[]
+
+async function series({ registry }: RaceBed, name: RegExp): Promise<Series> {
+  const metric = (await registry.getMetricsAsJSON()).find((each) => name.test(each.name))
+  if (!metric) throw new Error(`no metric is called ${name}`)
+  return metric.values
+}
+
+const total = (values: Series) => values.reduce((sum, { value }) => sum + value, 0)
+
+/** Races and deletions of this write; errors of every controller of the process. */
+async function counted(bed: RaceBed, row: RaceRow<never>): Promise<Counts> {
+  const own = (values: Series) =>
+    values.filter(
+      ({ labels }) => labels.controller === row.controller && labels.resource === resourceOf(row) && labels.verb === row.verb,
+    )
+  const raced = own(await series(bed, /write_race_requeues_total$/))
+  const gone = own(await series(bed, /write_gone_total$/))
+  return {
+    raced: total(raced),
+    gone: total(gone),
+    errors: total(await series(bed, /^controller_runtime_reconcile_errors_total$/)),
+    causes: [...raced, ...gone].map(({ labels }) => String(labels.cause)),
+  }
+}
+
+/** Ends of passes that this write caused, as logged: the level, and the delay until the next pass. */
+function ends({ lines }: RaceBed, row: RaceRow<never>, Signal: typeof WriteRaced | typeof WriteGone | typeof KindUnserved) {
+  return lines.flatMap(({ level, fields: { err, afterMs } }) => {
+    if (!(err instanceof Signal)) return []
+    const { controller, resource, verb } = err.target
+    const isOwn = controller === row.controller && resource === resourceOf(row) && verb === row.verb
+    return isOwn ? [{ level, afterMs: Number(afterMs) }] : []
+  })
+}
+
+function assertQuiet({ lines }: RaceBed): void {
+  const loud = lines.filter(({ level }) => level === 'error')
+  assert.deepEqual(
+    loud.map(({ message, fields }) => `${message}: ${String(fields.err)}`),
+    [],
+    'no error is logged',
+  )
+}
+
+function assertGrowing(delays: readonly number[]): void {
+  for (const [at, delay] of delays.entries()) {
+    assert.ok(delay > (delays[at - 1] ?? 0), `delays grow: ${delays.join(', ')}`)
+    assert.ok(delay <= 5_000, `delays stay short: ${delays.join(', ')}`)
+  }
+}
+
+const nameIn = ({ path, body }: ApiRequest, { verb }: RaceRow<never>): string => {
+  if (verb === 'create') return (body as { metadata: { name: string } }).metadata.name
+  return (
+    path
+      .replace(/\/status$/, '')
+      .split('/')
+      .at(-1) ?? ''
+  )
+}
+
+/** The conflict that the server answers this verb with, while the object stands as it did. */
+function conflict(row: RaceRow<never>, request: ApiRequest): ApiResponse {
+  const at = { name: nameIn(request, row) }
+  switch (row.verb) {
+    case 'create':
+      return answers.alreadyExists(row.kind, at)
+    case 'apply':
+    case 'delete':
+      return answers.modified(row.kind, at)
+    default:
+      return answers.testFailed()
+  }
+}
+
+const inARow = 4
+
+/** So many conflicts in a row: each requeues with a longer delay, is counted once and said at debug only; then all is well. */
+async function conflicts<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Promise<void> {
+  const { bed } = world
+  await row.bring?.(world)
+  const before = await counted(bed, row)
+  const rule = bed.wire.on(requestsOf(row), { times: inARow }).answer((request) => conflict(row, request))
+  await row.act(world)
+  await wait('every conflict is met', () => rule.count === inARow)
+  await row.settled(world)
+  const after = await counted(bed, row)
+  assert.deepEqual(
+    { raced: after.raced - before.raced, gone: after.gone - before.gone, errors: after.errors },
+    { raced: inARow, gone: 0, errors: 0 },
+    'conflicts are counted as lost races and as nothing else',
+  )
+  const said = ends(bed, row, WriteRaced)
+  assert.deepEqual(new Set(said.map(({ level }) => level)), new Set(['debug']))
+  assertGrowing(said.slice(-inARow).map(({ afterMs }) => afterMs))
+  assertQuiet(bed)
+}
+
+/** What was read moves before the write arrives: the server's own refusal. */
+async function moved<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Promise<void> {
+  assert.ok('move' in row)
+  await heldWhile(row, world, row.move)
+  await wait('the lost race is counted', async () => (await counted(world.bed, row)).raced > 0)
+  await row.settled(world)
+  const { raced, gone, errors } = await counted(world.bed, row)
+  assert.deepEqual({ raced, gone, errors }, { raced: 1, gone: 0, errors: 0 })
+  assertQuiet(world.bed)
+}
+
+/** Holds the write before it is sent, changes the world, lets it go. */
+async function heldWhile<W extends Bedded>(row: RaceRow<W>, world: W, change: (world: W) => Promise<unknown>): Promise<void> {
+  await row.bring?.(world)
+  const held = world.bed.wire.on(requestsOf(row)).hold()
+  await row.act(world)
+  await held.arrived()
+  await change(world)
+  held.release()
+}
+
+/** What is written to, or its namespace, is deleted mid-pass: a no-op, counted. */
+async function gone<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Promise<void> {
+  const { bed } = world
+  await heldWhile(row, world, row.vanish)
+  await wait('the end of what was written to is counted', async () => {
+    const now = await counted(bed, row)
+    assert.equal(now.errors, 0, 'a write to something deleted is no error')
+    return now.gone > 0
+  })
+  const [first] = bed.wire.sent(requestsOf(row))
+  assert.ok((first?.response?.status ?? 0) >= 400, 'the server refused the write')
+  await (row.afterVanish ?? row.settled)(world)
+  const { errors } = await counted(bed, row)
+  assert.equal(errors, 0)
+  assertQuiet(bed)
+}
+
+/** Another object has the name before the delete arrives: it stays. */
+async function replaced<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Promise<void> {
+  assert.ok('replace' in row)
+  await heldWhile(row, world, row.replace)
+  await wait('the end of what was written to is counted', async () => (await counted(world.bed, row)).gone > 0)
+  await row.afterReplace(world)
+  const { causes, errors } = await counted(world.bed, row)
+  assert.ok(causes.includes('recreated'), `another object is told from none: ${causes.join(', ')}`)
+  assert.equal(errors, 0)
+  assertQuiet(world.bed)
+}
+
+/** The object is another one when its status arrives, which the server lets pass: told as gone, and the other gets its own. */
+async function remade<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Promise<void> {
+  assert.ok('remake' in row)
+  await heldWhile(row, world, row.remake)
+  await wait('the end of what was written to is counted', async () => (await counted(world.bed, row)).gone > 0)
+  await row.settled(world)
+  const { causes, errors } = await counted(world.bed, row)
+  assert.deepEqual({ causes, errors }, { causes: ['recreated'], errors: 0 })
+  assertQuiet(world.bed)
+}
+
+/** The create is done, its answer lost, and repeated: the object is found and used, and there is one. */
+async function found<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Promise<void> {
+  const { bed } = world
+  await row.bring?.(world)
+  const rule = bed.wire.on(requestsOf(row)).dropAfter()
+  await row.act(world)
+  await wait('the repeated create is counted', async () => (await counted(bed, row)).raced > 0)
+  await row.settled(world)
+  const { raced, causes, errors } = await counted(bed, row)
+  assert.equal(rule.count, 1)
+  assert.deepEqual({ raced, causes, errors }, { raced: 1, causes: ['already-exists'], errors: 0 })
+  const made = bed.wire.sent(requestsOf(row)).filter(({ response }) => response?.status === 201)
+  assert.equal(made.length, 0, 'the answer was lost, and the object not made again')
+  assertQuiet(bed)
+}
+
+/** An object of someone else has the name: a lost race, then reported or left alone, never taken over. */
+async function foreign<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Promise<void> {
+  assert.ok('foreign' in row)
+  await heldWhile(row, world, row.foreign)
+  await wait('the taken name is counted', async () => (await counted(world.bed, row)).raced > 0)
+  await row.afterForeign(world)
+  const { raced, causes, errors } = await counted(world.bed, row)
+  assert.deepEqual({ raced, causes, errors }, { raced: 1, causes: ['already-exists'], errors: 0 })
+  assertQuiet(world.bed)
+}
+
+/** Answers that are nobody's race. A field that the schema lacks is our own mistake, and surfaces like the rest. */
+function faults(row: RaceRow<never>, request: ApiRequest): { says: string; answer: ApiResponse }[] {
+  const at = { name: nameIn(request, row), namespace: request.path.split('/namespaces/')[1]?.split('/')[0] }
+  return [
+    { says: 'etcdserver: request timed out', answer: answers.internalError() },
+    { says: 'field not declared in schema', answer: answers.typedPatchFailed() },
+    { says: 'must be good', answer: answers.invalid(row.kind, at, 'spec.value', 'must be good') },
+    { says: 'cannot ', answer: answers.forbidden(row.kind, at, row.verb) },
+  ]
+}
+
+/** Every other refusal surfaces: counted, logged as an error, retried with growing delays; and all is well when it ends. */
+async function surfaces<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Promise<void> {
+  const { bed } = world
+  await row.bring?.(world)
+  let asked = 0
+  const said: string[] = []
+  // The client itself asks once more after a 403 of a server that may have just started: that one is answered twice.
+  const rule = bed.wire.on(requestsOf(row), { times: 5 }).answer((request) => {
+    const all = faults(row, request)
+    const fault = all[Math.min(asked++, all.length - 1)]
+    assert.ok(fault)
+    said.push(fault.says)
+    return fault.answer
+  })
+  await row.act(world)
+  await wait('every fault is met', () => rule.count === 5)
+  await row.settled(world)
+  const { errors } = await counted(bed, row)
+  const loud = bed.lines.filter(({ level, fields }) => level === 'error' && fields.controller !== undefined)
+  assert.equal(errors, loud.length, 'each error is counted and logged')
+  for (const text of new Set(said)) {
+    assert.ok(
+      loud.some(({ fields }) => textOf(fields.err).includes(text)),
+      `"${text}" surfaces`,
+    )
+  }
+  const own = loud.filter(
+    ({ fields }) => fields.controller === row.controller && said.some((text) => textOf(fields.err).includes(text)),
+  )
+  assertGrowing(own.map(({ fields }) => Number(fields.afterMs)))
+  const after = await counted(bed, row)
+  assert.deepEqual({ raced: after.raced, gone: after.gone }, { raced: 0, gone: 0 }, 'a fault is no race')
+}
+
+function textOf(error: unknown): string {
+  return error instanceof AggregateError ? error.errors.map(textOf).join('; ') : String(error)
+}
+
+/** The kind is going: the pass waits, and nothing is counted against it. */
+async function unserved<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Promise<void> {
+  assert.ok('wake' in row && row.wake)
+  const { bed } = world
+  await row.bring?.(world)
+  bed.wire.on(requestsOf(row)).answer(answers.crdTerminating(row.kind))
+  await row.act(world)
+  const [end] = await wait('the pass waits for the kind', () => {
+    const said = ends(bed, row, KindUnserved)
+    return said.length > 0 && said
+  })
+  assert.equal(end?.level, 'debug')
+  await row.wake(world)
+  await row.settled(world)
+  const { raced, gone, errors } = await counted(bed, row)
+  assert.deepEqual({ raced, gone, errors }, { raced: 0, gone: 0, errors: 0 })
+  assertQuiet(bed)
+}
+
+export type RaceCheck<W extends Bedded> = {
+  readonly says: string
+  /** Whether the check is about a race, so that it must fail when races are told as faults. */
+  readonly isRace: boolean
+  run: Check<W>
+}
+
+/** All that is asked of a row. */
+export function raceChecks<W extends Bedded>(row: RaceRow<W>, wait: Wait): RaceCheck<W>[] {
+  const check = (says: string, isRace: boolean, run: (row: RaceRow<W>, world: W, wait: Wait) => Promise<void>): RaceCheck<W> => ({
+    says,
+    isRace,
+    run: (of, world) => run(of, world, wait),
+  })
+  const always = [
+    check('conflicts: requeued with growing backoff, counted, quiet', true, conflicts),
+    check('deleted mid-pass: a no-op, counted', true, gone),
+    check('other refusals surface, and heal', false, surfaces),
+  ]
+  switch (row.verb) {
+    case 'create':
+      return [
+        ...always,
+        check('an answer that is lost: what was made is found and used', true, found),
+        check('a name that someone else has: reported, not taken over', true, foreign),
+        ...(row.wake ? [check('a kind that is not served: waits', true, unserved)] : []),
+      ]
+    case 'delete':
+      return [...always, check('another object under the name stays', true, replaced)]
+    case 'apply':
+      return [...always, check('another object under the name: counted, and served itself', false, remade)]
+    default:
+      return [...always, check('what was read has moved: requeued, then right', true, moved)]
+  }
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { OwnershipTable } from './ownership.ts'
+import { rulesFor } from './rbac.ts'
+
+const kind = (name: string) =>
+  ({ group: 'g.dev', version: 'v1', kind: name, plural: `${name.toLowerCase()}s`, scope: 'Namespaced' }) as const
+const owns = (identity: string) => ({ writer: `${identity}-manager`, identity, owns: ['phase'], when: '' })
+
+const table: OwnershipTable = [
+  {
+    kind: kind('Own'),
+    status: [owns('app')],
+    metadata: [
+      { path: 'spec', writer: 'user', identity: 'user', when: '' },
+      { path: 'metadata.finalizers/f', writer: 'app', identity: 'app', when: '', verbs: ['patch'] },
+    ],
+  },
+  {
+    kind: kind('Child'),
+    status: [owns('other')],
+    metadata: [{ path: 'spec', writer: 'app', identity: 'app', when: '', verbs: ['delete', 'create'] }],
+  },
+]
+
+const can = (identity: string) =>
+  rulesFor(identity, table, [{ group: '', resources: ['namespaces'], verbs: ['get', 'list'] }])
+    .flatMap(({ apiGroups, resources, verbs }) => resources.map((resource) => `${apiGroups}/${resource}: ${verbs.join(' ')}`))
+    .sort()
+
+test('an identity reads the kinds of its table and writes what its rows say', () => {
+  assert.deepEqual(can('app'), [
+    '/namespaces: get list',
+    'g.dev/childs: get list watch create delete',
+    'g.dev/owns/status: get patch',
+    'g.dev/owns: get list watch patch',
+  ])
+})
+
+test('the status of another owner is not its to write', () => {
+  assert.deepEqual(
+    can('other').filter((rule) => rule.includes('/status')),
+    ['g.dev/childs/status: get patch'],
+  )
+})

@@ -1,0 +1,17 @@
+/**
+ * Order of resource versions as decimal strings, never as JS numbers, which round above 2^53.
+ * Source: KEP-5504 (comparable resource versions).
+ */
+
+const wellFormed = /^[1-9][0-9]*$/
+
+export type VersionOrder = 'older' | 'same' | 'newer' | 'unknown'
+
+/** How `version` stands to `than`. Where one of them is not well formed only equality is known. */
+export function orderOfVersions(version: string | undefined, than: string | undefined): VersionOrder {
+  if (version === undefined || than === undefined) return 'unknown'
+  if (version === than) return 'same'
+  if (!wellFormed.test(version) || !wellFormed.test(than)) return 'unknown'
+  if (version.length !== than.length) return version.length < than.length ? 'older' : 'newer'
+  return version < than ? 'older' : 'newer'
+}

@@ -1,0 +1,80 @@
+/**
+ * What a status writer remembers per object: what its last apply left standing, and which ownership conflicts it has
+ * already told. Bounded: the oldest memory goes first, at worst a conflict is told twice or a theft not at all.
+ */
+import type { Key, KubeObject } from './kind.ts'
+import { orderOfVersions } from './resource-version.ts'
+import { differingPaths, type OwnForm } from './status-intent.ts'
+
+type Last = { uid: string | undefined; resourceVersion: string | undefined; form: OwnForm; wanted: OwnForm | undefined }
+
+export type StatusMemory = {
+  /** Keeps what stands after an own apply of `wanted`. */
+  remember(key: Key, object: KubeObject, form: OwnForm, wanted: OwnForm): void
+  /**
+   * Whether the same intent was applied before to what stands: it differs only in what an apply cannot change (a seed that
+   * nobody owns, a value that the server normalises), and applying it again would write for ever.
+   */
+  isApplied(key: Key, object: KubeObject, form: OwnForm, wanted: OwnForm): boolean
+  /** Paths that changed since, though not by us: the object is newer than our last apply and its own part differs. */
+  takenSince(key: Key, object: KubeObject, form: OwnForm): string[]
+  /** What stands is known now, though it is not of our making: it is not told again. */
+  accept(key: Key, object: KubeObject, form: OwnForm): void
+  /** Whether this conflict opens an episode. */
+  opens(key: Key, path: string, manager: string): boolean
+  /** The documented owner has the paths for itself again. */
+  closeEpisodes(key: Key): void
+  forget(key: Key): void
+  clear(): void
+}
+
+function setBounded<V>(map: Map<Key, V>, key: Key, value: V, limit: number): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size <= limit) return
+  for (const oldest of map.keys()) {
+    map.delete(oldest)
+    break
+  }
+}
+
+export function createStatusMemory(limit = 20_000): StatusMemory {
+  const last = new Map<Key, Last>()
+  const episodes = new Map<Key, Set<string>>()
+  const remember = (key: Key, object: KubeObject, form: OwnForm, wanted: OwnForm | undefined) => {
+    const { uid, resourceVersion } = object.metadata
+    setBounded(last, key, { uid, resourceVersion, form, wanted }, limit)
+  }
+  return {
+    remember,
+    isApplied(key, object, form, wanted) {
+      const known = last.get(key)
+      if (!known?.wanted || known.uid !== object.metadata.uid) return false
+      return differingPaths(known.form, form).length === 0 && differingPaths(known.wanted, wanted).length === 0
+    },
+    takenSince(key, object, form) {
+      const known = last.get(key)
+      if (!known || known.uid !== object.metadata.uid) return []
+      if (orderOfVersions(object.metadata.resourceVersion, known.resourceVersion) !== 'newer') return []
+      return differingPaths(known.form, form)
+    },
+    accept: (key, object, form) => remember(key, object, form, undefined),
+    opens(key, path, manager) {
+      const open = episodes.get(key) ?? new Set()
+      const episode = `${path} ${manager}`
+      if (open.has(episode)) return false
+      open.add(episode)
+      setBounded(episodes, key, open, limit)
+      return true
+    },
+    closeEpisodes: (key) => episodes.delete(key),
+    forget(key) {
+      last.delete(key)
+      episodes.delete(key)
+    },
+    clear() {
+      last.clear()
+      episodes.clear()
+    },
+  }
+}

@@ -1,0 +1,397 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ApiError } from './api-error.ts'
+import type { Cache } from './cache.ts'
+import { createClient } from './http-client.ts'
+import type { Kind, KubeObject, ManagedFieldsEntry } from './kind.ts'
+import { createManualClock } from './manual-clock.ts'
+import { answers } from './scripted-answers.ts'
+import { type RequestMatch, scriptTransport } from './scripted-transport.ts'
+import { createStatusWriter } from './status-writer.ts'
+import type { ApiResponse } from './transport.ts'
+import type { WriteLabels } from './write-metrics.ts'
+import { createWriteRegistry } from './write-registry.ts'
+import { KindUnserved, WriteGone, WriteRaced } from './write-signals.ts'
+
+type Condition = { type: string; status: string; reason: string; message: string; lastTransitionTime: string }
+type Status = { vpc?: string; note?: string; conditions?: Condition[] }
+type Widget = KubeObject<unknown, Status>
+
+const widget: Kind<unknown, Status> = {
+  group: 'example.dev',
+  version: 'v1',
+  kind: 'Widget',
+  plural: 'widgets',
+  scope: 'Namespaced',
+}
+const owner = { writer: 'owner', identity: 'owner', owns: ['vpc', 'note', 'conditions/Ready'], when: '' } as const
+const at = { name: 'a', namespace: 'space' }
+const path = '/apis/example.dev/v1/namespaces/space/widgets/a'
+const never = new AbortController().signal
+const applies: RequestMatch = { method: 'PATCH', path: `${path}/status` }
+const owning: RequestMatch = { method: 'PATCH', path }
+
+const intent = { vpc: 'x', conditions: [{ type: 'Ready', status: 'True', reason: 'Told', message: 'so' }] } as const
+const stored: Status = {
+  vpc: 'x',
+  conditions: [{ type: 'Ready', status: 'True', reason: 'Told', message: 'so', lastTransitionTime: '2030-01-01T00:00:00Z' }],
+}
+
+function entry(manager: string, status: Record<string, unknown>): ManagedFieldsEntry {
+  return { manager, operation: 'Apply', subresource: 'status', fieldsV1: { 'f:status': status } }
+}
+const ownEntry = entry('owner', { 'f:vpc': {} })
+
+function widgetOf(resourceVersion: string, status: Status | undefined, metadata: Partial<Widget['metadata']> = {}): Widget {
+  const object: Widget = {
+    apiVersion: 'example.dev/v1',
+    kind: 'Widget',
+    metadata: { ...at, uid: 'u1', resourceVersion, ...metadata },
+    spec: {},
+  }
+  return status ? { ...object, status } : object
+}
+
+function bed(options: { mayBeUnserved?: boolean } = {}) {
+  const wire = scriptTransport()
+  const clock = createManualClock(new Date('2030-01-01T00:00:00Z'))
+  const client = createClient(wire, { clock, jitter: () => 0, retryForMs: 0 })
+  const counted: string[] = []
+  const told: string[] = []
+  const events: string[] = []
+  const count = (what: string) => (labels: WriteLabels) =>
+    counted.push(`${what} ${labels.controller} ${labels.resource} ${labels.verb} ${labels.cause}`)
+  const metrics = {
+    raceRequeue: count('raced'),
+    gone: count('gone'),
+    ownershipConflict: (labels: { resource: string; field: string; manager: string }) =>
+      counted.push(`conflict ${labels.resource} ${labels.field} ${labels.manager}`),
+  }
+  const cache = {
+    absorb: (object: Widget) => told.push(`absorbed ${object.metadata.uid} ${object.metadata.resourceVersion}`),
+    absorbGone: (object: Widget) => told.push(`gone ${object.metadata.uid}`),
+    writing: () => {
+      told.push('writing')
+      return () => told.push('written')
+    },
+  } as unknown as Cache<unknown, Status>
+  const registry = createWriteRegistry()
+  const recordEvent = (_: KubeObject, event: { type: string; reason: string; note: string }) =>
+    events.push(`${event.type} ${event.reason} ${event.note}`)
+  const writer = createStatusWriter({
+    client,
+    metrics,
+    registry,
+    cache,
+    kind: widget,
+    controller: 'ctl',
+    owner,
+    clock,
+    recordEvent,
+    ...options,
+  })
+  /** Scripts the answers to a kind of request, in order. */
+  const script = (match: RequestMatch, ...answersInOrder: (ApiResponse | Widget)[]) => {
+    for (const each of answersInOrder.reverse()) wire.on(match).answer('spec' in each ? answers.ok(each) : each)
+  }
+  const forced = () => wire.sent(applies).map(({ request }) => request.query?.force)
+  return { wire, clock, writer, counted, told, events, registry, script, forced }
+}
+
+describe('a status', () => {
+  test('is applied politely, once, and absorbed', async () => {
+    const { writer, script, forced, counted, told, events } = bed()
+    script(applies, widgetOf('2', stored, { managedFields: [ownEntry] }))
+    const stands = await writer.status(widgetOf('1', undefined), intent, never)
+    assert.equal(stands.metadata.resourceVersion, '2')
+    assert.deepEqual([forced(), counted, events], [['false'], [], []])
+    assert.deepEqual(told, ['writing', 'absorbed u1 2', 'written'])
+  })
+
+  test('that stands already is not sent', async () => {
+    const { writer, wire, told } = bed()
+    const object = widgetOf('1', { ...stored, note: undefined as never })
+    assert.equal(await writer.status(object, intent, never), object)
+    assert.deepEqual([wire.requests, told], [[], []])
+  })
+
+  test('of which the server cannot remove something is not sent again, until it changes', async () => {
+    const { writer, script, wire } = bed()
+    const left = { ...stored, note: 'nobody’s' }
+    script(applies, widgetOf('2', left), widgetOf('3', { ...left, vpc: 'y' }))
+    const stands = await writer.status(widgetOf('1', undefined), intent, never)
+    assert.equal(await writer.status(stands, intent, never), stands)
+    assert.equal(wire.requests.length, 1)
+    await writer.status(stands, { ...intent, vpc: 'y' }, never)
+    assert.equal(wire.requests.length, 2)
+  })
+
+  test('the registry lists it', () => {
+    const { registry } = bed()
+    assert.deepEqual(registry.registeredWrites(), [
+      { controller: 'ctl', resource: 'widgets/status', verb: 'apply', manager: 'owner' },
+    ])
+  })
+})
+
+type End = 'raced stale' | `gone ${string}` | 'unserved' | 'fault'
+const rows: { says: string; answer: ApiResponse; live?: ApiResponse; want: End }[] = [
+  {
+    says: 'modified, the object stands',
+    answer: answers.modified(widget, at),
+    live: answers.ok(widgetOf('9', stored)),
+    want: 'raced stale',
+  },
+  {
+    says: 'modified, another has its name',
+    answer: answers.modified(widget, at),
+    live: answers.ok(widgetOf('9', stored, { uid: 'u2' })),
+    want: 'gone recreated',
+  },
+  {
+    says: 'uid mismatch, nothing is there',
+    answer: answers.uidMismatch(widget, at),
+    live: answers.notFound(widget, at),
+    want: 'gone not-found',
+  },
+  {
+    says: 'uid immutable, another has its name',
+    answer: answers.uidImmutable(widget, at),
+    live: answers.ok(widgetOf('9', stored, { uid: 'u2' })),
+    want: 'gone recreated',
+  },
+  { says: 'not found', answer: answers.notFound(widget, at), want: 'gone not-found' },
+  { says: 'namespace terminating', answer: answers.namespaceTerminating(widget, at), want: 'gone namespace' },
+  { says: 'plain 404', answer: answers.pageNotFound(), want: 'unserved' },
+  { says: 'failed typed patch', answer: answers.typedPatchFailed(), want: 'fault' },
+  { says: 'a failed test, which an apply does not make', answer: answers.testFailed(), want: 'fault' },
+  { says: 'forbidden', answer: answers.invalid(widget, at, 'status.vpc', 'no'), want: 'fault' },
+  { says: 'shutting down for good', answer: answers.shuttingDown(), want: 'fault' },
+]
+
+describe('a refused apply', () => {
+  for (const { says, answer, live, want } of rows) {
+    test(`${says}: ${want}`, async () => {
+      const { writer, script, wire, counted } = bed({ mayBeUnserved: true })
+      script(applies, answer)
+      if (live) script({ method: 'GET', path }, live)
+      const error = await writer.status(widgetOf('1', undefined), intent, never).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      )
+      const [kind, why] = want.split(' ')
+      if (kind === 'raced') assert.ok(error instanceof WriteRaced && error.why === why)
+      if (kind === 'gone') assert.ok(error instanceof WriteGone && error.why === why)
+      if (kind === 'unserved') assert.ok(error instanceof KindUnserved)
+      if (kind === 'fault') assert.ok(error instanceof ApiError && error.status === answer.status)
+      assert.deepEqual(counted, why ? [`${kind} ctl widgets/status apply ${why}`] : [])
+      assert.equal(wire.sent({ method: 'GET', path }).length, live ? 1 : 0)
+    })
+  }
+
+  test('one that landed on a successor is gone, and what it left there is not ours', async () => {
+    const { writer, script, counted, wire } = bed()
+    script(applies, widgetOf('2', stored, { uid: 'u2', managedFields: [entry('rogue', { 'f:vpc': {} })] }))
+    await assert.rejects(writer.status(widgetOf('1', undefined), intent, never), WriteGone)
+    assert.deepEqual(counted, ['gone ctl widgets/status apply recreated'])
+    assert.equal(wire.requests.length, 1)
+  })
+
+  test('an aborted one is nothing but aborted', async () => {
+    const { writer, wire, counted, told } = bed()
+    const stop = new AbortController()
+    const reason = new Error('stop')
+    wire.on(applies).answer(() => {
+      stop.abort(reason)
+      return answers.notFound(widget, at)
+    })
+    await assert.rejects(writer.status(widgetOf('1', undefined), intent, stop.signal), (error) => error === reason)
+    assert.deepEqual([counted, told], [[], ['writing', 'written']])
+  })
+})
+
+describe('a second writer', () => {
+  const conflict = answers.fieldManagerConflict([
+    { manager: 'rogue', field: '.status.conditions[type="Ready"].reason' },
+    { manager: 'rogue', field: '.status.conditions[type="Ready"].message' },
+    { manager: 'other', field: '.status.vpc' },
+  ])
+  const told = ['conflict widgets conditions/Ready rogue', 'conflict widgets vpc other']
+
+  test('is counted per path and manager, told to people, overruled, and out', async () => {
+    const { writer, script, forced, counted, events, wire } = bed()
+    const rogue = entry('rogue', { 'f:conditions': { 'k:{"type":"Ready"}': { 'f:type': {} } }, 'f:odd': {} })
+    script(applies, conflict, widgetOf('3', stored, { managedFields: [rogue, ownEntry] }))
+    script(owning, widgetOf('4', stored, { managedFields: [ownEntry] }))
+    const stands = await writer.status(widgetOf('1', undefined), intent, never)
+    assert.equal(stands.metadata.resourceVersion, '4')
+    assert.deepEqual(forced(), ['false', 'true'])
+    assert.deepEqual(counted, told)
+    assert.deepEqual(events, [
+      'Warning StatusOwnershipConflict status conditions/Ready belongs to owner; "rogue" wrote there and is overruled',
+      'Warning StatusOwnershipConflict status vpc belongs to owner; "other" wrote there and is overruled',
+    ])
+    assert.deepEqual(wire.sent(owning)[0]?.request.body, [
+      { op: 'test', path: '/metadata/resourceVersion', value: '3' },
+      { op: 'test', path: '/metadata/uid', value: 'u1' },
+      { op: 'replace', path: '/metadata/managedFields', value: [entry('rogue', { 'f:odd': {} }), ownEntry] },
+    ])
+  })
+
+  test('whom the owner put out and who comes again is told again', async () => {
+    const { writer, script, counted } = bed()
+    const rogue = entry('rogue', { 'f:vpc': {} })
+    script(applies, widgetOf('2', stored, { managedFields: [rogue] }), widgetOf('5', stored, { managedFields: [rogue] }))
+    script(owning, widgetOf('3', stored), widgetOf('6', stored))
+    await writer.status(widgetOf('1', undefined), intent, never)
+    await writer.status(widgetOf('4', undefined), intent, never)
+    assert.equal(counted.filter((each) => each === 'conflict widgets vpc rogue').length, 2)
+  })
+
+  test('who is out after the forced apply needs no more', async () => {
+    const { writer, script, wire, counted } = bed()
+    script(applies, conflict, widgetOf('3', stored, { managedFields: [ownEntry] }))
+    await writer.status(widgetOf('1', undefined), intent, never)
+    assert.equal(wire.sent(owning).length, 0)
+    // The episode is over: the next one is told again.
+    script(applies, conflict, widgetOf('5', stored, { managedFields: [ownEntry] }))
+    await writer.status(widgetOf('4', { vpc: 'theirs' }), intent, never)
+    assert.deepEqual(counted.filter((each) => each === 'conflict widgets vpc other').length, 2)
+  })
+
+  test('who cannot be put out because the object moves is told once, and comes up again', async () => {
+    for (const refusal of [answers.testFailed(), answers.notFound(widget, at)]) {
+      const { writer, script, counted, events } = bed()
+      const rogue = entry('rogue', { 'f:vpc': {} })
+      const again = answers.fieldManagerConflict([{ manager: 'rogue', field: '.status.vpc' }])
+      script(
+        applies,
+        again,
+        widgetOf('3', stored, { managedFields: [rogue] }),
+        again,
+        widgetOf('6', stored, { managedFields: [rogue] }),
+      )
+      script(owning, refusal, widgetOf('7', stored, { managedFields: [] }))
+      await writer.status(widgetOf('1', undefined), intent, never)
+      await writer.status(widgetOf('5', { vpc: 'theirs' }), intent, never)
+      assert.deepEqual(counted.filter((each) => each.endsWith('vpc rogue')).length, 1)
+      assert.equal(events.filter((each) => each.includes('"rogue"')).length, 1)
+    }
+  })
+
+  test('who may not be put out is a fault: the permission is missing', async () => {
+    const { writer, script } = bed()
+    script(applies, widgetOf('3', stored, { managedFields: [entry('rogue', { 'f:vpc': {} })] }))
+    script(owning, answers.namespaceNotFound('elsewhere'))
+    await assert.rejects(
+      writer.status(widgetOf('1', undefined), intent, never),
+      (error) => error instanceof ApiError && error.status === 404,
+    )
+  })
+
+  test('a co-owner of equal values is put out without force', async () => {
+    const { writer, script, forced, counted } = bed()
+    script(applies, widgetOf('3', stored, { managedFields: [ownEntry, entry('copycat', { 'f:vpc': {} })] }))
+    script(owning, widgetOf('4', stored, { managedFields: [ownEntry] }))
+    await writer.status(widgetOf('1', undefined), intent, never)
+    assert.deepEqual([forced(), counted], [['false'], ['conflict widgets vpc copycat']])
+  })
+
+  test('what they put where the intent has nothing passes to the owner, and is removed by one more apply', async () => {
+    const { writer, script, forced, wire } = bed()
+    script(
+      applies,
+      widgetOf('3', { ...stored, note: 'theirs' }, { managedFields: [ownEntry, entry('rogue', { 'f:note': {} })] }),
+      widgetOf('5', stored),
+    )
+    script(owning, widgetOf('4', { ...stored, note: 'theirs' }))
+    const stands = await writer.status(widgetOf('1', undefined), intent, never)
+    assert.equal(stands.metadata.resourceVersion, '5')
+    assert.deepEqual(forced(), ['false', 'false'])
+    const inherits = [entry('owner', { 'f:vpc': {}, 'f:note': {} })]
+    const operations = wire.sent(owning)[0]?.request.body as { value: unknown }[]
+    assert.deepEqual(operations[2]?.value, inherits)
+  })
+
+  test('a refused forced apply is judged like any other', async () => {
+    const { writer, script, counted } = bed()
+    script(applies, conflict, answers.notFound(widget, at))
+    await assert.rejects(writer.status(widgetOf('1', undefined), intent, never), WriteGone)
+    assert.deepEqual(counted, [...told, 'gone ctl widgets/status apply not-found'])
+  })
+
+  test('one who takes a path even from a forced apply is a lost race', async () => {
+    const { writer, script } = bed()
+    script(applies, conflict, conflict)
+    await assert.rejects(
+      writer.status(widgetOf('1', undefined), intent, never),
+      (error) => error instanceof WriteRaced && error.why === 'second-writer',
+    )
+  })
+})
+
+describe('a theft that raises no conflict', () => {
+  async function written() {
+    const all = bed()
+    all.script(applies, widgetOf('2', stored))
+    await all.writer.status(widgetOf('1', undefined), intent, never)
+    return all
+  }
+
+  test('a dropped condition is counted as somebody’s, once, and put back', async () => {
+    const { writer, script, counted, events } = await written()
+    script(applies, widgetOf('4', stored), widgetOf('6', stored))
+    await writer.status(widgetOf('3', { vpc: 'x' }), intent, never)
+    assert.deepEqual(counted, ['conflict widgets conditions/Ready unknown'])
+    assert.equal(events.length, 1)
+    await writer.status(widgetOf('5', { vpc: 'x' }), intent, never)
+    assert.equal(counted.length, 2, 'a second theft is a second episode')
+  })
+
+  test('one that a failed write leaves standing is counted once', async () => {
+    const { writer, script, counted } = await written()
+    script(applies, answers.internalError(), widgetOf('4', stored))
+    const stolen = widgetOf('3', { vpc: 'x' })
+    await assert.rejects(writer.status(stolen, intent, never), ApiError)
+    await writer.status(stolen, intent, never)
+    assert.deepEqual(counted, ['conflict widgets conditions/Ready unknown'])
+  })
+
+  test('is counted also where it left what is wanted now', async () => {
+    const { writer, counted, wire } = await written()
+    await writer.status(widgetOf('3', { ...stored, vpc: 'y' }), { ...intent, vpc: 'y' }, never)
+    await writer.status(widgetOf('4', { ...stored, vpc: 'y' }), { ...intent, vpc: 'y' }, never)
+    assert.deepEqual(counted, ['conflict widgets vpc unknown'])
+    assert.equal(wire.requests.length, 1)
+  })
+
+  test('is none for an object that is older than the own write', async () => {
+    const { writer, script, counted } = await written()
+    script(applies, widgetOf('4', stored))
+    await writer.status(widgetOf('1', undefined), { ...intent, vpc: 'y' }, never)
+    assert.deepEqual(counted, [])
+  })
+
+  test('is none in a new term: another process led meanwhile', async () => {
+    const { writer, script, counted, registry } = await written()
+    registry.newTerm()
+    script(applies, widgetOf('4', stored))
+    await writer.status(widgetOf('3', { vpc: 'theirs' }), intent, never)
+    assert.deepEqual(counted, [])
+  })
+
+  test('is none for an object that was forgotten', async () => {
+    const { writer, script, counted } = await written()
+    writer.forget('space/a')
+    script(applies, widgetOf('4', stored))
+    await writer.status(widgetOf('3', { vpc: 'theirs' }), intent, never)
+    assert.deepEqual(counted, [])
+  })
+
+  test('is told under the name that a conflict gives, not twice', async () => {
+    const { writer, script, counted } = await written()
+    script(applies, answers.fieldManagerConflict([{ manager: 'rogue', field: '.status.vpc' }]), widgetOf('4', stored))
+    await writer.status(widgetOf('3', { ...stored, vpc: 'theirs' }), intent, never)
+    assert.deepEqual(counted, ['conflict widgets vpc rogue'])
+  })
+})

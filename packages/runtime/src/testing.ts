@@ -1,0 +1,21 @@
+/** For tests of this package and of what is built on it. */
+
+export { createManualClock, type ManualClock, turns } from './manual-clock.ts'
+export { narrowTransport } from './narrowed-transport.ts'
+export { type OwnershipGaps, ownershipGaps } from './ownership-check.ts'
+export { type RaceCheck, raceChecks, type Wait } from './race-checks.ts'
+export { assertTableIsComplete, type RaceBed, type RaceRow, requestsOf, rowId } from './race-table.ts'
+export { createRecordingLog, type RecordedLine } from './recording-log.ts'
+export { answers, statusAnswer } from './scripted-answers.ts'
+export {
+  type AnswerSource,
+  type HeldRule,
+  matches,
+  type Recorded,
+  type RequestMatch,
+  type Rule,
+  type RuleOptions,
+  type ScriptedTransport,
+  scriptTransport,
+  type When,
+} from './scripted-transport.ts'
