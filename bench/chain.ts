@@ -3,7 +3,17 @@ import type { AuditEntry } from 'kube-localplane'
 
 export type Write = Pick<
   AuditEntry,
-  'verb' | 'user' | 'group' | 'resource' | 'subresource' | 'namespace' | 'name' | 'code' | 'fieldManager' | 'requestReceived' | 'stageTimestamp'
+  | 'verb'
+  | 'user'
+  | 'group'
+  | 'resource'
+  | 'subresource'
+  | 'namespace'
+  | 'name'
+  | 'code'
+  | 'fieldManager'
+  | 'requestReceived'
+  | 'stageTimestamp'
 >
 
 export type Link = {
@@ -22,7 +32,11 @@ export type Link = {
  * 1 is the first after the POST. A write that was answered before the last one arrived counts as one that it depends on;
  * one that overlaps it, or came later, cannot be. Undefined when the log lacks the POST or that write.
  */
-export function chainOf(writes: readonly Write[], claim: { resource: string; name: string }, shownBy: number): Link[] | undefined {
+export function chainOf(
+  writes: readonly Write[],
+  claim: { resource: string; name: string },
+  shownBy: number,
+): Link[] | undefined {
   const ofClaim = writes.filter(({ resource, name }) => resource === claim.resource && name === claim.name)
   const post = ofClaim.find(({ verb }) => verb === 'create')
   const last = ofClaim.filter(({ verb }) => verb !== 'create').sort(byAnswer)[shownBy - 1]

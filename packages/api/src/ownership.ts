@@ -128,7 +128,7 @@ const networkInterface: ResourceOwnership = {
       'patch',
       'delete',
     ]),
-    byNso(managers.claim, 'metadata.labels', 'at creation'),
+    byNso(managers.claim, 'metadata.labels', 'at creation, and when labels of the claim that it repeats change'),
     byNso(managers.claim, annotation(annotations.allocationClaim), 'at creation'),
     byNso(managers.claim, annotation(annotations.claimUid), 'at creation, binding and release, together with spec.claimRef'),
     byNso(

@@ -12,17 +12,21 @@ import {
   systemClock,
   type Transport,
 } from 'kube-control-loop'
+import type { Recorder } from 'kube-control-loop/testing'
 import { type Plane, startPlane } from 'kube-localplane'
 import { eventually } from 'kube-localplane/testing'
 import { BGPAdvertisement, BGPRouter, type NetworkAttachmentDefinition, VPC, VPCAttachment } from '../src/api/index.ts'
 import { createGalactic, type Galactic, type GalacticOptions } from '../src/app.ts'
 import { galacticAccount, galacticManifests } from '../src/manifests.ts'
 import { standInNodeAccount, standInNodeManifests } from '../testing/stand-in-node/index.ts'
+import { auditBodies, record } from './support/record.ts'
 
 export const systemNamespace = 'galactic-system'
 
 export type World = {
   readonly plane: Plane
+  /** Holds every version of every object against the tables, and fails the disposal where one is not as documented. */
+  readonly recorder: Recorder
   readonly client: Client
   readonly galacticKubeconfig: string
   readonly nodeKubeconfig: string
@@ -39,7 +43,7 @@ export type World = {
 export type Running = { galactic: Galactic; stop(): Promise<void>; [Symbol.asyncDispose](): Promise<void> }
 
 export async function startWorld(): Promise<World> {
-  const plane = await startPlane({ name: 'galactic-test' })
+  const plane = await startPlane({ name: 'galactic-test', auditBodies })
   const { crds, rbac, local } = galacticManifests()
   await plane.apply([...crds, ...local, ...rbac, ...standInNodeManifests()])
   const [galacticKubeconfig, nodeKubeconfig] = await Promise.all(
@@ -53,12 +57,14 @@ export async function startWorld(): Promise<World> {
       userAgent: 'galactic-test',
     })
   const admin = transport(plane.kubeconfigPath)
+  const recorder = await record(plane)
   const log: string[] = []
   const chosen: number[] = []
   const sink: LineSink = { write: (line) => void log.push(line) }
   const client = createClient(admin, { clock: systemClock, jitter: Math.random })
   return {
     plane,
+    recorder,
     client,
     galacticKubeconfig,
     nodeKubeconfig,
@@ -91,8 +97,12 @@ export async function startWorld(): Promise<World> {
       return name
     },
     async [Symbol.asyncDispose]() {
-      await admin.close()
-      await plane.stop()
+      try {
+        await recorder[Symbol.asyncDispose]()
+      } finally {
+        await admin.close()
+        await plane.stop()
+      }
     },
   }
 }

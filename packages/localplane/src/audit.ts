@@ -176,6 +176,24 @@ export async function tailAudit(plane: { auditLogPath?: string | undefined; conn
   return end
 }
 
+/**
+ * Follows the log from here on. Each call of the result resolves with every wanted entry of a request that was answered since
+ * `followAudit` and before that call.
+ */
+export async function followAudit(
+  plane: { auditLogPath?: string | undefined; connection: ApiConnection },
+  wanted: (entry: AuditEntry) => boolean,
+): Promise<() => Promise<readonly AuditEntry[]>> {
+  const entries: AuditEntry[] = []
+  let from = await tailAudit(plane)
+  return async () => {
+    const to = await tailAudit(plane)
+    for (const entry of await readAudit(plane.auditLogPath ?? '', { from, to })) if (wanted(entry)) entries.push(entry)
+    from = to
+    return entries
+  }
+}
+
 async function endOfLineWith(path: string, from: number, marker: string): Promise<number | undefined> {
   const text = await readRange(path, { from })
   const at = text.indexOf(marker)

@@ -124,7 +124,7 @@ for (const { says, go, want } of failures) {
 
 test('without Go the choices are named', async () => {
   const env = { HOME: '/nonexistent', PATH: '/nonexistent' }
-  await assert.rejects(() => ensureControlPlane({ env }), {
+  await assert.rejects(() => ensureControlPlane({ env, goPlaces: [] }), {
     code: 'NO_TOOLCHAIN',
     message: /Go .* on PATH[\s\S]*KUBEBUILDER_ASSETS[\s\S]*--kubeconfig/,
   })

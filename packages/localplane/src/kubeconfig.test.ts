@@ -65,7 +65,11 @@ for (const { says, text, want } of unusable) {
   })
 }
 
-const plugin = (script: string) => config({ server: 'https://a' }, { exec: { command: '/bin/sh', args: ['-c', script], env: [{ name: 'WORD', value: 'sesame' }] } })
+const plugin = (script: string) =>
+  config(
+    { server: 'https://a' },
+    { exec: { command: '/bin/sh', args: ['-c', script], env: [{ name: 'WORD', value: 'sesame' }] } },
+  )
 
 test('a credential plugin is asked for a token or a certificate', async (t) => {
   const path = join(await directory(t), 'config')
@@ -77,7 +81,10 @@ test('a credential plugin is asked for a token or a certificate', async (t) => {
 
 test('a credential plugin that fails is named with its complaint', async (t) => {
   const path = join(await directory(t), 'config')
-  for (const [script, want] of [['echo log in first >&2; exit 1', /log in first/], ['echo {}', /neither a token nor a certificate/]] as const) {
+  for (const [script, want] of [
+    ['echo log in first >&2; exit 1', /log in first/],
+    ['echo {}', /neither a token nor a certificate/],
+  ] as const) {
     await writeFile(path, plugin(script))
     await assert.rejects(() => readKubeconfig(path), { code: 'NO_CREDENTIALS', message: want })
   }

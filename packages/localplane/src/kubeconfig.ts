@@ -56,7 +56,10 @@ export async function readKubeconfig(path: string): Promise<Access> {
     throw new LocalplaneError('NOT_RUNNING', `${path} names no server in its current context`)
   }
   if (user['auth-provider']) {
-    throw new LocalplaneError('NO_CREDENTIALS', `${path} gets its credentials by "auth-provider": use one with a token or a client certificate`)
+    throw new LocalplaneError(
+      'NO_CREDENTIALS',
+      `${path} gets its credentials by "auth-provider": use one with a token or a client certificate`,
+    )
   }
   const text = (from: Record<string, unknown>, key: string) => textOf(from, key, dirname(path))
   const ca = await text(cluster, 'certificate-authority')

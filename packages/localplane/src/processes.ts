@@ -54,7 +54,7 @@ const tetherScript = `exec 3<&0
 trap 'asked=1; test -z "$child" || kill -TERM $child' TERM
 "$@" </dev/null 3<&- & child=$!
 test -z "$asked" || kill -TERM $child
-( trap '' TERM; cat >/dev/null; kill -TERM 0; sleep 5; kill -KILL 0 ) <&3 3<&- >/dev/null 2>&1 & reader=$!
+( trap '' TERM; while read -r _; do :; done; kill -TERM 0; sleep 5; kill -KILL 0 ) <&3 3<&- >/dev/null 2>&1 & reader=$!
 exec 3<&-
 while :; do wait $child; code=$?; kill -0 $child 2>/dev/null || break; done
 kill -KILL $reader 2>/dev/null

@@ -3,6 +3,7 @@
  * them by a finalizer, and does each thing only while told to.
  */
 import {
+  condition,
   conditions,
   crdOf,
   createAccessSource,
@@ -17,6 +18,7 @@ import {
   type Outcome,
   optional,
   type Pass,
+  type ResourceOwnership,
   record,
   seeded,
   settled,
@@ -45,6 +47,29 @@ const owner = {
   owns: ['conditions/Ready', 'conditions/Programmed'],
   when: 'always',
 } as const
+
+/** The toy plane runs as this user. */
+export const toyUser = 'toy-plane'
+
+export const toyConditions = {
+  Ready: condition('Ready', { True: ['ToyReady'], False: ['ToyNotReady'], Unknown: ['Pending'] }),
+  Programmed: condition('Programmed', { True: ['ToyProgrammed'], False: ['ToyNotProgrammed'], Unknown: ['Pending'] }),
+}
+
+/** As a data plane documents it: NSO asks, the toy plane reports and lets go. */
+export const toyOwnership: ResourceOwnership = {
+  kind: ToyAttachment,
+  status: [owner],
+  metadata: [
+    { path: 'spec', writer: 'requester', identity: 'requester', when: 'at any time' },
+    {
+      path: `metadata.finalizers/${toyFinalizer}`,
+      writer: 'toy-plane-objects',
+      identity: 'toy',
+      when: 'in the body at creation',
+    },
+  ],
+}
 
 /** An expression of a template. */
 const cel = (expression: string) => `$\{${expression}}`

@@ -16,11 +16,13 @@ import {
   systemClock,
   type Transport,
 } from 'kube-control-loop'
+import type { Recorder } from 'kube-control-loop/testing'
 import { type AuditEntry, type Plane, readAudit, startPlane, tailAudit } from 'kube-localplane'
 import { eventually, testNamespace } from 'kube-localplane/testing'
 import { createOperator, type Operator } from '../src/app.ts'
 import type { Settings } from '../src/settings.ts'
-import { startToyPlane, type ToyPlane, toyManifests } from './toy-plane.ts'
+import { auditBodies, record } from './support/record.ts'
+import { startToyPlane, type ToyPlane, toyManifests, toyUser } from './toy-plane.ts'
 
 export const location = 'here'
 
@@ -28,6 +30,8 @@ export type Running = { operator: Operator; stop(): Promise<void> }
 
 export type World = {
   readonly plane: Plane
+  /** Holds every version of every object against the tables, and fails the disposal where one is not as documented. */
+  readonly recorder: Recorder
   /** Of the administrator. */
   readonly client: Client
   readonly toy: ToyPlane
@@ -43,18 +47,20 @@ export type World = {
 type Place = { families?: ('IPv4' | 'IPv6')[]; subnets?: Subnet['spec'][]; context?: boolean; prefix?: string }
 
 export async function startWorld(options: { policies?: boolean } = {}): Promise<World> {
-  const plane = await startPlane({ name: 'operator-test', audit: true })
+  const plane = await startPlane({ name: 'operator-test', auditBodies })
   const nso = nsoManifests()
   const toy = toyManifests()
   await plane.apply([...nso.crds, ...toy.crds, ...nso.rbac, ...toy.joint] as never)
   if (options.policies) await plane.apply(nso.policies as never)
   await plane.apply([toy.plane] as never)
   await plane.restartControllers()
+  const recorder = await record(plane)
   const client = createClient(transportFor(plane.kubeconfigPath, 'admin-test/1'), { clock: systemClock, jitter: Math.random })
-  const toyPlane = startToyPlane(plane.kubeconfigPath)
+  const toyPlane = startToyPlane(await plane.kubeconfigFor({ user: toyUser, groups: ['system:masters'] }))
   const running: Running[] = []
   return {
     plane,
+    recorder,
     client,
     toy: toyPlane,
     place: (given) => place(plane, client, given),
@@ -75,7 +81,11 @@ export async function startWorld(options: { policies?: boolean } = {}): Promise<
     async [Symbol.asyncDispose]() {
       await Promise.all(running.map((one) => one.stop()))
       await toyPlane.stop()
-      await plane[Symbol.asyncDispose]()
+      try {
+        await recorder[Symbol.asyncDispose]()
+      } finally {
+        await plane[Symbol.asyncDispose]()
+      }
     },
   }
 }

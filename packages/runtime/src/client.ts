@@ -13,8 +13,9 @@ export type WatchEvent<O> =
 
 /**
  * Every call throws `ApiError` (api-error.ts) on an answer that is no success. Answers that mean "the server is starting or
- * stopping" and 429 are retried within the call, briefly (DESIGN 4). GET and applies also on a broken connection; a POST whose
- * answer was lost is repeated too: AlreadyExists then tells (name is the identity).
+ * stopping" and 429 are retried within the call, briefly (DESIGN 4). So are calls whose connection broke, with
+ * `ConnectionBroken` in the end: a POST whose answer was lost is told by AlreadyExists (the name is the identity), a JSON
+ * patch by its tests, a delete by its precondition.
  */
 export type Client = {
   /** The object, or undefined when exactly this object does not exist (404 naming it). */
@@ -24,6 +25,7 @@ export type Client = {
     options: { namespace?: string; labelSelector?: string; fieldSelector?: string; resourceVersion?: string },
     signal: AbortSignal,
   ): Promise<{ items: KubeObject<S, T>[]; resourceVersion: string }>
+  /** Iteration throws ApiError on an ERROR line (410 inside a 200 stream), ConnectionBroken when the stream breaks or is silent. */
   watch<S, T>(
     kind: Kind<S, T>,
     options: {
@@ -34,7 +36,7 @@ export type Client = {
       sendInitialEvents?: boolean
     },
     signal: AbortSignal,
-  ): Promise<AsyncIterable<WatchEvent<KubeObject<S, T>>>> // iteration throws ApiError on an ERROR line (410 inside a 200 stream)
+  ): Promise<AsyncIterable<WatchEvent<KubeObject<S, T>>>>
   create<S, T>(
     kind: Kind<S, T>,
     object: KubeObject<S, T>,

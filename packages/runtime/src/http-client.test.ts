@@ -186,10 +186,11 @@ describe('watches', () => {
 
   test('asks for bookmarks, resumes where told, ends after five to ten minutes', async () => {
     const { wire, client } = bed({ jitter: () => 0.5 })
-    wire.on({ query: { watch: 'true' } }, { times: 2 }).stream([])
+    wire.on({ query: { watch: 'true' } }, { times: 3 }).stream([])
     await client.watch(widget, { resourceVersion: '5', namespace: 'space' }, never)
     await client.watch(widget, { resourceVersion: '', sendInitialEvents: true }, never)
-    const [resume, fresh] = wire.requests.map(({ request }) => request)
+    await client.watch(widget, { resourceVersion: '7', sendInitialEvents: true }, never)
+    const [resume, fresh, atLeast] = wire.requests.map(({ request }) => request)
     assert.equal(resume?.path, collection)
     const common = {
       watch: 'true',
@@ -199,6 +200,7 @@ describe('watches', () => {
       fieldSelector: undefined,
     }
     assert.deepEqual(resume?.query, { ...common, resourceVersion: '5' })
+    assert.equal(atLeast?.query?.resourceVersion, '7')
     assert.deepEqual(fresh?.query, {
       ...common,
       resourceVersion: undefined,

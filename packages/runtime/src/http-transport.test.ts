@@ -121,6 +121,11 @@ describe('calls', () => {
     assert.equal((await transportTo(there.origin).send(get, never)).body, text)
   })
 
+  test('a body of no declared type comes as text', async () => {
+    const there = await peer((socket) => socket.write('HTTP/1.1 200 X\r\ncontent-length: 2\r\n\r\n{}'))
+    assert.equal((await transportTo(there.origin).send(get, never)).body, '{}')
+  })
+
   test('a body that says JSON and is none comes as text', async () => {
     const there = await peer((socket) =>
       socket.write('HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: 3\r\n\r\n{"a'),

@@ -192,12 +192,21 @@ describe('a kind that must be served', () => {
   }
 })
 
-test('the live read that fails is the error', async () => {
-  const { wire, writer, counted } = bed()
-  wire.on({ method: 'GET' }).answer(answers.internalError())
+for (const mayBeUnserved of [true, false]) {
+  test(`the live read that fails is the error, of a kind that may ${mayBeUnserved ? '' : 'not '}be absent`, async () => {
+    const { wire, writer, counted } = bed({ mayBeUnserved })
+    wire.on({ method: 'GET' }).answer(answers.internalError())
+    wire.on({ method: 'PATCH' }).answer(answers.testFailed())
+    await assert.rejects(methods.patch.run(writer), (error) => error instanceof ApiError && error.status === 500)
+    assert.deepEqual(counted, [])
+  })
+}
+
+test('a kind that must be served and goes between refusal and live read is a fault', async () => {
+  const { wire, writer } = bed()
+  wire.on({ method: 'GET' }).answer(answers.pageNotFound())
   wire.on({ method: 'PATCH' }).answer(answers.testFailed())
-  await assert.rejects(methods.patch.run(writer), (error) => error instanceof ApiError && error.status === 500)
-  assert.deepEqual(counted, [])
+  await assert.rejects(methods.patch.run(writer), ApiError)
 })
 
 test('a kind that goes between refusal and live read is told as that', async () => {

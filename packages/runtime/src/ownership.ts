@@ -5,7 +5,7 @@
 
 /** A documented status writer: one field manager, acting under one identity. */
 export type StatusOwner = {
-  /** Field manager of every apply, e.g. `galactic-vpc`. */
+  /** Field manager of every apply, e.g. `example-widget`. */
   readonly writer: string
   /** Name of the identity (service account) that may use this manager; resolved at installation. */
   readonly identity: string

@@ -115,11 +115,20 @@ async function conflicts<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait
   assertQuiet(bed)
 }
 
+/** Waits until the outcome is counted. An error in its place is the end of the wait: the handling is missing. */
+async function outcome<W extends Bedded>(row: RaceRow<W>, { bed }: W, wait: Wait, which: 'raced' | 'gone'): Promise<void> {
+  const now = await wait(`the write is counted as ${which}`, async () => {
+    const counts = await counted(bed, row)
+    return (counts[which] > 0 || counts.errors > 0) && counts
+  })
+  assert.equal(now.errors, 0, `${which} is no error`)
+}
+
 /** What was read moves before the write arrives: the server's own refusal. */
 async function moved<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Promise<void> {
   assert.ok('move' in row)
   await heldWhile(row, world, row.move)
-  await wait('the lost race is counted', async () => (await counted(world.bed, row)).raced > 0)
+  await outcome(row, world, wait, 'raced')
   await row.settled(world)
   const { raced, gone, errors } = await counted(world.bed, row)
   assert.deepEqual({ raced, gone, errors }, { raced: 1, gone: 0, errors: 0 })
@@ -140,11 +149,7 @@ async function heldWhile<W extends Bedded>(row: RaceRow<W>, world: W, change: (w
 async function gone<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Promise<void> {
   const { bed } = world
   await heldWhile(row, world, row.vanish)
-  await wait('the end of what was written to is counted', async () => {
-    const now = await counted(bed, row)
-    assert.equal(now.errors, 0, 'a write to something deleted is no error')
-    return now.gone > 0
-  })
+  await outcome(row, world, wait, 'gone')
   const [first] = bed.wire.sent(requestsOf(row))
   assert.ok((first?.response?.status ?? 0) >= 400, 'the server refused the write')
   await (row.afterVanish ?? row.settled)(world)
@@ -157,7 +162,7 @@ async function gone<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Pr
 async function replaced<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Promise<void> {
   assert.ok('replace' in row)
   await heldWhile(row, world, row.replace)
-  await wait('the end of what was written to is counted', async () => (await counted(world.bed, row)).gone > 0)
+  await outcome(row, world, wait, 'gone')
   await row.afterReplace(world)
   const { causes, errors } = await counted(world.bed, row)
   assert.ok(causes.includes('recreated'), `another object is told from none: ${causes.join(', ')}`)
@@ -169,7 +174,7 @@ async function replaced<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait)
 async function remade<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Promise<void> {
   assert.ok('remake' in row)
   await heldWhile(row, world, row.remake)
-  await wait('the end of what was written to is counted', async () => (await counted(world.bed, row)).gone > 0)
+  await outcome(row, world, wait, 'gone')
   await row.settled(world)
   const { causes, errors } = await counted(world.bed, row)
   assert.deepEqual({ causes, errors }, { causes: ['recreated'], errors: 0 })
@@ -182,7 +187,7 @@ async function found<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): P
   await row.bring?.(world)
   const rule = bed.wire.on(requestsOf(row)).dropAfter()
   await row.act(world)
-  await wait('the repeated create is counted', async () => (await counted(bed, row)).raced > 0)
+  await outcome(row, world, wait, 'raced')
   await row.settled(world)
   const { raced, causes, errors } = await counted(bed, row)
   assert.equal(rule.count, 1)
@@ -196,7 +201,7 @@ async function found<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): P
 async function foreign<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait): Promise<void> {
   assert.ok('foreign' in row)
   await heldWhile(row, world, row.foreign)
-  await wait('the taken name is counted', async () => (await counted(world.bed, row)).raced > 0)
+  await outcome(row, world, wait, 'raced')
   await row.afterForeign(world)
   const { raced, causes, errors } = await counted(world.bed, row)
   assert.deepEqual({ raced, causes, errors }, { raced: 1, causes: ['already-exists'], errors: 0 })
@@ -259,11 +264,15 @@ async function unserved<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait)
   await row.bring?.(world)
   bed.wire.on(requestsOf(row)).answer(answers.crdTerminating(row.kind))
   await row.act(world)
-  const [end] = await wait('the pass waits for the kind', () => {
-    const said = ends(bed, row, KindUnserved)
-    return said.length > 0 && said
+  const said = await wait('the pass ends', async () => {
+    const waits = ends(bed, row, KindUnserved)
+    return (waits.length > 0 || (await counted(bed, row)).errors > 0) && waits
   })
-  assert.equal(end?.level, 'debug')
+  assert.deepEqual(
+    said.map(({ level }) => level),
+    ['debug'],
+    'the pass waits for the kind',
+  )
   await row.wake(world)
   await row.settled(world)
   const { raced, gone, errors } = await counted(bed, row)

@@ -55,7 +55,7 @@ describe('completion', () => {
   const standing = {
     conditions: [
       { ...ready, lastTransitionTime: before },
-      { ...sound, status: 'True', lastTransitionTime: before },
+      { ...sound, status: 'True', lastTransitionTime: '2028-01-01T00:00:00Z' },
     ],
   }
 
@@ -65,6 +65,12 @@ describe('completion', () => {
       { ...ready, reason: 'Other', message: 'else', lastTransitionTime: before },
       { ...sound, lastTransitionTime: '2030-01-01T00:00:00Z' },
     ])
+  })
+
+  test('each condition keeps its own time', () => {
+    const status = completeStatus({ conditions: [{ ...sound, status: 'True' }, ready] }, standing, now)
+    const times = (status.conditions as { lastTransitionTime: string }[]).map((each) => each.lastTransitionTime)
+    assert.deepEqual(times, ['2028-01-01T00:00:00Z', before])
   })
 
   test('a condition that was not there begins now', () => {

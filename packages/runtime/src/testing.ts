@@ -5,6 +5,16 @@ export { narrowTransport } from './narrowed-transport.ts'
 export { type OwnershipGaps, ownershipGaps } from './ownership-check.ts'
 export { type RaceCheck, raceChecks, type Wait } from './race-checks.ts'
 export { assertTableIsComplete, type RaceBed, type RaceRow, requestsOf, rowId } from './race-table.ts'
+export type { AuditedWrite } from './recorder/history.ts'
+export { createRecorder, type Expected, type Recorder, type RecorderOptions } from './recorder/recorder.ts'
+export {
+  type Identities,
+  type Invariant,
+  invariants,
+  type RecordedKind,
+  showViolation,
+  type Violation,
+} from './recorder/rules.ts'
 export { createRecordingLog, type RecordedLine } from './recording-log.ts'
 export { answers, statusAnswer } from './scripted-answers.ts'
 export {

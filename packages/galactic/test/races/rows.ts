@@ -23,6 +23,7 @@ import {
   readyAttachment,
   readyVpc,
   remove,
+  setConfig,
   setFinalizers,
   strangerStands,
   strip,
@@ -148,7 +149,7 @@ const definitionRows: readonly RaceRow<RaceWorld>[] = [
       })
       await attachmentIsReady(world)
     },
-    move: (world) => change(world, NetworkAttachmentDefinition, web, { spec: { config: '{}' } }),
+    move: (world) => setConfig(world, '{}'),
     vanish: (world) => strip(world, NetworkAttachmentDefinition, web),
   },
   {

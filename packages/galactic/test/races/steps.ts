@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { apiVersionOf, type Kind, type KubeObject, keyFor, pathOf } from 'kube-control-loop'
 import { eventually } from 'kube-localplane/testing'
-import { NetworkAttachmentDefinition, VPC, VPCAttachment } from '../../src/api/index.ts'
+import { finalizer, NetworkAttachmentDefinition, VPC, VPCAttachment } from '../../src/api/index.ts'
 import { attachmentIs, attachmentOf, by, conditionOf, isReady, never, vpcOf } from '../harness.ts'
 import type { RaceWorld } from './world.ts'
 
@@ -11,7 +11,7 @@ export const otherFinalizer = 'example.dev/other'
 export const net = 'net'
 export const web = 'web-0'
 
-type At = Pick<RaceWorld, 'client' | 'namespace'>
+type At = Pick<RaceWorld, 'client' | 'namespace' | 'trespass'>
 type Meta = { finalizers?: string[] }
 
 export const read = <S, T>({ client, namespace }: At, kind: Kind<S, T>, name: string) =>
@@ -23,8 +23,15 @@ export async function change({ client, namespace }: At, kind: Kind, name: string
   await client.raw({ method: 'PATCH', path, query: by, contentType, body: patch }, never)
 }
 
-export const setFinalizers = (world: At, kind: Kind, name: string, finalizers: readonly string[] | null) =>
-  change(world, kind, name, { metadata: { finalizers } })
+export async function setFinalizers(world: At, kind: Kind, name: string, finalizers: readonly string[] | null): Promise<void> {
+  world.trespass(kind.kind, name, `metadata.finalizers/${finalizer}`)
+  await change(world, kind, name, { metadata: { finalizers } })
+}
+
+export async function setConfig(world: At, config: string): Promise<void> {
+  world.trespass('NetworkAttachmentDefinition', web, 'spec')
+  await change(world, NetworkAttachmentDefinition, web, { spec: { config } })
+}
 
 export const remove = ({ client, namespace }: At, kind: Kind, name: string) => client.remove(kind, { name, namespace }, {}, never)
 
@@ -41,15 +48,15 @@ export const absent = (world: At, kind: Kind, name: string) =>
   eventually(`${kind.kind} ${name} is gone`, async () => !(await read(world, kind, name)))
 
 /** The object is gone, or does not carry the finalizer any more. */
-export async function letGo(world: At, kind: Kind, name: string, finalizer: string): Promise<void> {
+export async function letGo(world: At, kind: Kind, name: string, held: string): Promise<void> {
   await eventually(`${kind.kind} ${name} is let go`, async () => {
-    return !(await read(world, kind, name))?.metadata.finalizers?.includes(finalizer)
+    return !(await read(world, kind, name))?.metadata.finalizers?.includes(held)
   })
 }
 
-export async function holds(world: At, kind: Kind, name: string, finalizer: string): Promise<void> {
-  await eventually(`${kind.kind} ${name} carries ${finalizer}`, async () => {
-    return (await read(world, kind, name))?.metadata.finalizers?.includes(finalizer)
+export async function holds(world: At, kind: Kind, name: string, held: string): Promise<void> {
+  await eventually(`${kind.kind} ${name} carries ${held}`, async () => {
+    return (await read(world, kind, name))?.metadata.finalizers?.includes(held)
   })
 }
 
@@ -102,7 +109,9 @@ export async function namespaceIsGone({ client, namespace }: At): Promise<void> 
 const strangers = new Map<string, string>()
 
 /** A definition that nobody of ours made. */
-export async function makeStranger({ client, namespace }: At): Promise<void> {
+export async function makeStranger(world: At): Promise<void> {
+  const { client, namespace } = world
+  world.trespass('NetworkAttachmentDefinition', web, 'spec')
   const definition: KubeObject<{ config?: string }> = {
     apiVersion: apiVersionOf(NetworkAttachmentDefinition),
     kind: 'NetworkAttachmentDefinition',

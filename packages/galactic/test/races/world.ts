@@ -12,6 +12,8 @@ export type RaceWorld = {
   readonly client: Client
   readonly namespace: string
   registered(): readonly RegisteredWrite[]
+  /** Tells the recorder that the administrator is about to write what belongs to someone else. */
+  trespass(kind: string, name: string, path: string): void
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -40,6 +42,8 @@ async function open(site: World, { classify }: { classify?: Classify } = {}): Pr
     client: site.client,
     namespace,
     registered: () => galactic.manager.registry.registeredWrites(),
+    trespass: (kind, name, path) =>
+      site.recorder.expect({ kind, namespace, name, path, why: 'the administrator brings a race about', maybe: true }),
     async [Symbol.asyncDispose]() {
       wire.reset()
       await stop()

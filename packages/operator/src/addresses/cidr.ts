@@ -17,11 +17,27 @@ export function bitsOf(family: AddressFamily): number {
   return family === 'IPv4' ? 32 : 128
 }
 
+/**
+ * Remembers the last answers of a pure function: indexes and passes read the same few texts for each version of an object, and
+ * reading one costs more than all else that is done with it.
+ */
+function remembering<R>(answer: (text: string) => R, most = 8_192): (text: string) => R {
+  const known = new Map<string, R>()
+  return (text) => {
+    const found = known.get(text)
+    if (found !== undefined || known.has(text)) return found as R
+    if (known.size >= most) known.clear()
+    const fresh = answer(text)
+    known.set(text, fresh)
+    return fresh
+  }
+}
+
 /** Reads an address or CIDR; undefined when it is neither. Zones (`%eth0`) are refused: they mean nothing outside one host. */
-export function readAddress(text: string): Written | undefined {
+export const readAddress: (text: string) => Written | undefined = remembering((text) => {
   const written = text.includes(':') ? read6(text) : read4(text)
   return written && unmapped(written)
-}
+})
 
 function read4(text: string): Written | undefined {
   if (!Address4.isValid(text)) return undefined
@@ -100,8 +116,10 @@ export function nthBlock(range: Block, prefixLength: number, n: bigint): Block {
 
 /** Canonical text of one address. */
 export function formatAddress(family: AddressFamily, address: bigint): string {
-  return family === 'IPv4' ? Address4.fromBigInt(address).correctForm() : Address6.fromBigInt(address).correctForm()
+  return family === 'IPv4' ? Address4.fromBigInt(address).correctForm() : format6(address.toString(16))
 }
+
+const format6 = remembering((hex) => Address6.fromBigInt(BigInt(`0x${hex}`)).correctForm())
 
 /** Canonical CIDR text. */
 export function formatCidr(block: Block): string {

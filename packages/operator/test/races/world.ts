@@ -73,7 +73,7 @@ function transportOf(kubeconfig: string, userAgent: string) {
 }
 
 export async function startSite({ policies = false } = {}): Promise<RaceSite> {
-  const plane = await startPlane({ name: 'races' })
+  const plane = await startPlane({ name: 'races', auditBodies })
   const nso = nsoManifests()
   const toy = toyManifests()
   const network = crdOf(ToyNetwork)
@@ -86,6 +86,7 @@ export async function startSite({ policies = false } = {}): Promise<RaceSite> {
   await plane.apply([...nso.crds, ...toy.crds, network, ...nso.rbac, ...toy.joint, permission] as never)
   if (policies) await plane.apply(nso.policies as never)
   await plane.restartControllers()
+  const recorder = await record(plane)
   const kubeconfig = await plane.kubeconfigFor({ serviceAccount: nsoAccount })
   const client = createClient(transportOf(plane.kubeconfigPath, 'admin-test/1'), { clock: systemClock, jitter: Math.random })
   await create(client, {
@@ -95,12 +96,16 @@ export async function startSite({ policies = false } = {}): Promise<RaceSite> {
     spec: { topology: { 'topology.datum.net/city-code': 'XXX' } },
   } as never)
   if (policies) await untilEnforced(client)
-  const toyPlane = startToyPlane(plane.kubeconfigPath)
+  const toyPlane = startToyPlane(await plane.kubeconfigFor({ user: toyUser, groups: ['system:masters'] }))
   return {
     open: (options) => open(plane, client, kubeconfig, options),
     async [Symbol.asyncDispose]() {
       await toyPlane.stop()
-      await plane[Symbol.asyncDispose]()
+      try {
+        await recorder[Symbol.asyncDispose]()
+      } finally {
+        await plane[Symbol.asyncDispose]()
+      }
     },
   }
 }
