@@ -2,21 +2,15 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
-import {
-  createAccessSource,
-  createCache,
-  createClient,
-  createHttpTransport,
-  keyFor,
-  silentLogger,
-  systemClock,
-} from 'kube-control-loop'
+import { isTrue } from '@nso/cli/run-samples'
+import { keyFor } from 'kube-control-loop'
 import { installManifests, type Plane } from 'kube-localplane'
 import { floorKind, floorManifests } from './floor-kinds.ts'
 import type { Orders } from './floor-process.ts'
 import { replay } from './replay.ts'
 import { bodyAt, type Templates } from './templates.ts'
 import { seen } from './until.ts'
+import { startUser } from './user.ts'
 
 export type Floor = {
   /** Milliseconds from a claim's POST until its user sees the status that follows. */
@@ -26,7 +20,7 @@ export type Floor = {
   stop(): Promise<void>
 }
 
-const account = { namespace: 'floor', name: 'floor' }
+export const floorAccount = { namespace: 'floor', name: 'floor' }
 /** Nobody follows this one: bursts are replayed here. */
 const burstNamespace = 'floor-burst'
 
@@ -34,14 +28,14 @@ const burstNamespace = 'floor-burst'
 export async function installFloor(plane: Plane, signal: AbortSignal): Promise<void> {
   const { body } = await plane.connection.request({ path: '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies' })
   const policies = (body as { items?: unknown[] } | undefined)?.items ?? []
-  const subject = { kind: 'ServiceAccount', ...account }
+  const subject = { kind: 'ServiceAccount', ...floorAccount }
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' }
   await installManifests(
     plane.kubeconfigPath,
     [
-      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: account.namespace } },
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: floorAccount.namespace } },
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: burstNamespace } },
-      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account },
+      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: floorAccount },
       {
         apiVersion: 'rbac.authorization.k8s.io/v1',
         kind: 'ClusterRoleBinding',
@@ -61,32 +55,22 @@ export async function startFloor(
   signal: AbortSignal,
 ): Promise<Floor> {
   const { from, templates } = given
-  const { namespace } = account
+  const { namespace } = floorAccount
   // The same kind of identity as the real processes have: a token, checked and authorised with each request.
-  const kubeconfig = await plane.kubeconfigFor({ serviceAccount: account })
+  const kubeconfig = await plane.kubeconfigFor({ serviceAccount: floorAccount })
   const orders = { kubeconfig, namespace, from, templates }
   const children = await Promise.all([
     startProcess({ ...orders, does: 'allocates' }),
     startProcess({ ...orders, does: 'attaches' }),
   ])
-  const access = createAccessSource({ clock: systemClock, kubeconfig: plane.kubeconfigPath })
-  const transport = createHttpTransport({ access, clock: systemClock, userAgent: 'floor-user/0.1.0' })
-  const tools = { clock: systemClock, jitter: Math.random }
-  const client = createClient(transport, tools)
-  const claims = createCache(client, floorKind('claim'), { namespace }, { ...tools, log: silentLogger })
-  const ending = new AbortController()
-  const running = claims.run(ending.signal)
-  await claims.ready(signal)
+  const user = await startUser(plane.kubeconfigPath, { claims: floorKind('claim') }, namespace, signal)
+  const { client } = user
+  const { claims } = user.caches
   return {
     async prepare(name) {
       const body = bodyAt(templates.claim, { from, to: name, namespace })
       const started = performance.now()
-      const shown = seen(
-        [claims],
-        () => claims.get(keyFor(name, namespace))?.status !== undefined && isPrepared(claims.get(keyFor(name, namespace))),
-        `floor claim ${name}`,
-        signal,
-      )
+      const shown = seen([claims], () => isTrue(claims.get(keyFor(name, namespace)), 'Prepared'), `floor claim ${name}`, signal)
       await client.create(floorKind('claim'), body, { fieldManager: templates.claim.createdBy }, signal)
       return (await shown) - started
     },
@@ -94,16 +78,9 @@ export async function startFloor(
       replay({ client, templates, from, namespace: burstNamespace }, { counts, claims: count, atOnce }, signal),
     async stop() {
       for (const child of children) child.disconnect()
-      ending.abort(new Error('done'))
-      await running
-      await transport.close()
+      await user.stop()
     },
   }
-}
-
-function isPrepared(claim: { status?: unknown } | undefined): boolean {
-  const { conditions } = (claim?.status ?? {}) as { conditions?: { type: string; status: string }[] }
-  return conditions?.some(({ type, status }) => type === 'Prepared' && status === 'True') ?? false
 }
 
 async function startProcess(orders: Orders): Promise<ChildProcess> {

@@ -41,6 +41,10 @@ async function run(signal: AbortSignal): Promise<number> {
   const figures: Figure[] = []
   try {
     await measureAll(dir, figures, signal)
+  } catch (error) {
+    console.error(error)
+    print(`the bench did not come to its end: ${error instanceof Error ? error.message : String(error)}`)
+    return 1
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }

@@ -1,12 +1,14 @@
 /** Each figure's measurement. */
+import { nsoAccount } from '@nso/api'
 
 import { countConflicts } from '@nso/cli/report'
 import { bringToReady, removeOldClaims } from '@nso/cli/run-samples'
+import { galacticAccount } from 'galactic/manifests'
 import { systemClock } from 'kube-control-loop'
-import { chainOf, dependentWrites, type Link, renderChain } from './chain.ts'
+import { chainOf, dependentWrites, type Link, oneByOne, renderChain, renderHops } from './chain.ts'
 import { withCpu } from './cpu.ts'
 import type { Figure } from './figures.ts'
-import type { Floor } from './floor.ts'
+import { type Floor, floorAccount } from './floor.ts'
 import { audited, namespace, type Real } from './real.ts'
 import { median, quantile } from './stats.ts'
 import { countByKind, renderCounts, writesIn } from './writes.ts'
@@ -24,6 +26,10 @@ export async function warmUp({ real, floor, quick }: Run): Promise<void> {
   }
 }
 
+const claimResource = 'networkinterfaceclaims'
+const account = ({ namespace, name }: { namespace: string; name: string }) => `system:serviceaccount:${namespace}:${name}`
+/** Who works on the chain, on either side. */
+const actors = { real: [account(nsoAccount), account(galacticAccount)], floor: [account(floorAccount)] }
 const chainSamples = 20
 
 const lengthOf = (chain: readonly Link[]): number => Math.max(...chain.map(({ toMs }) => toMs))
@@ -37,7 +43,7 @@ export async function measureChain({ real, print }: Run): Promise<Figure[]> {
     const { result, audit } = await audited(real.plane, () => real.prepare(name))
     const own = writesIn(audit)
     writes.push(...own)
-    const chain = chainOf(own, { resource: 'networkinterfaceclaims', name }, result.shownBy)
+    const chain = chainOf(own, { resource: claimResource, name, shownBy: result.shownBy }, actors.real)
     if (!chain) throw new Error(`the audit log lacks the chain of claim ${name}`)
     chains.push(chain)
   }
@@ -53,7 +59,7 @@ export async function measureChain({ real, print }: Run): Promise<Figure[]> {
       says: 'dependent API writes after the claim’s own POST, up to the claim/status apply that shows Prepared',
       value: dependentWrites(typical),
       bound: 6,
-      how: `median of ${chainSamples} single IPv6 claims (from ${dependentWrites(chains[0] ?? [])} to ${dependentWrites(chains.at(-1) ?? [])}); audit log; a write counts when it was answered before that apply arrived`,
+      how: `median of ${chainSamples} single IPv6 claims (from ${dependentWrites(chains[0] ?? [])} to ${dependentWrites(chains.at(-1) ?? [])}); audit log; all that NSO and Galactic sent before that apply`,
     },
     {
       name: 'writes-per-claim',
@@ -71,11 +77,26 @@ export async function measureLatency({ real, floor, quick, print }: Run): Promis
   const block = quick ? 8 : 15
   const all = { real: [] as number[], floor: [] as number[] }
   const ratios: number[] = []
+  const chains = { real: [] as Link[][], floor: [] as Link[][] }
+  const prepare = {
+    real: (name: string) => real.prepare(name),
+    floor: async (name: string) => ({ preparedMs: await floor.prepare(name), shownBy: 1 }),
+  }
   for (let round = 0; round < rounds; round++) {
     const own = { real: [] as number[], floor: [] as number[] }
     for (const side of round % 2 === 0 ? (['floor', 'real'] as const) : (['real', 'floor'] as const)) {
-      for (let n = block; n > 0; n--) {
-        own[side].push(side === 'real' ? (await real.prepare(newName('one'))).preparedMs : await floor.prepare(newName('one')))
+      const shownBy = new Map<string, number>()
+      const { audit } = await audited(real.plane, async () => {
+        for (let n = block; n > 0; n--) {
+          const name = newName('one')
+          const prepared = await prepare[side](name)
+          own[side].push(prepared.preparedMs)
+          shownBy.set(name, prepared.shownBy)
+        }
+      })
+      for (const writes of oneByOne(writesIn(audit), claimResource)) {
+        const name = writes[0]?.name ?? ''
+        chains[side].push(chainOf(writes, { resource: claimResource, name, shownBy: shownBy.get(name) ?? 0 }, actors[side]) ?? [])
       }
     }
     all.real.push(...own.real)
@@ -86,6 +107,7 @@ export async function measureLatency({ real, floor, quick, print }: Run): Promis
   print(
     `\nclaim create → Prepared: ${text(all.real)}; floor: ${text(all.floor)}; block by block ${ratios.map((each) => each.toFixed(2)).join(' ')}`,
   )
+  for (const side of ['real', 'floor'] as const) print(`${side}, ms before each write + of it: ${renderHops(chains[side])}`)
   return [
     {
       name: 'latency-ratio',
@@ -104,10 +126,14 @@ const pidsOf = ({ system, plane }: Real) => ({
   ...plane.pids(),
 })
 
-const perClaim = (usedMs: Readonly<Record<string, number>>, claims: number): string =>
-  Object.entries(usedMs)
-    .map(([name, ms]) => `${name} ${(ms / claims).toFixed(1)} ms`)
+const perClaim = (totals: Readonly<Record<string, number>>, claims: number, unit = ' ms'): string =>
+  Object.entries(totals)
+    .filter(([, total]) => total > 0)
+    .map(([name, total]) => `${name} ${(total / claims).toFixed(1)}${unit}`)
     .join(', ')
+
+const difference = (after: Readonly<Record<string, number>>, before: Readonly<Record<string, number>>) =>
+  Object.fromEntries(Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)]))
 
 /** Figure 5: 200 claims at once. */
 export async function measureBurst(run: Run): Promise<Figure[]> {
@@ -115,12 +141,13 @@ export async function measureBurst(run: Run): Promise<Figure[]> {
   const claims = 200
   const ratios: number[] = []
   let conflicts = { conflicts: 0, ownershipConflicts: 0 }
-  const before = await real.complaints()
+  const before = await real.counters()
   for (let round = 0; round < (quick ? 1 : 3); round++) {
-    await removeOldClaims(real.world, signal)
+    // The names of the last burst are needed again.
+    if (round > 0) await real.withWorld((world) => removeOldClaims(world, signal))
     await untilQuiet(run)
     const { result: burst, usedMs } = await withCpu(pidsOf(real), () =>
-      audited(real.plane, () => bringToReady(real.world, claims, { show: () => {}, signal })),
+      real.withWorld((world) => audited(real.plane, () => bringToReady(world, claims, { show: () => {}, signal }))),
     )
     const readyMs = Math.max(...burst.result.map((each) => each.readyMs ?? Number.POSITIVE_INFINITY))
     const counts = countByKind(writesIn(burst.audit))
@@ -143,7 +170,8 @@ export async function measureBurst(run: Run): Promise<Figure[]> {
     print(`processor time a claim: ${perClaim(usedMs, claims)}; floor: ${perClaim(floorUsedMs, claims)}`)
     if (round === 0) for (const line of renderCounts(counts, claims)) print(line)
   }
-  const after = await real.complaints()
+  const after = await real.counters()
+  print(`passes a claim: ${perClaim(difference(after.passes, before.passes), claims * ratios.length, '')}`)
   const own = after.ownershipConflicts - before.ownershipConflicts
   const how = `${claims} claims (IPv6, dual stack and Hypervisor mode in turn) created at once, ${ratios.length} time${ratios.length > 1 ? 's' : ''}`
   return [
@@ -176,7 +204,7 @@ export async function measureBurst(run: Run): Promise<Figure[]> {
 export async function measureRest(run: Run): Promise<Figure[]> {
   const { real, quick, print, signal } = run
   const claims = 150
-  if (real.world.claims.size < claims) await bringToReady(real.world, claims, { show: () => {}, signal })
+  if (real.claims.size < claims) await real.withWorld((world) => bringToReady(world, claims, { show: () => {}, signal }))
   await untilQuiet(run)
   const seconds = quick ? 20 : 120
   const { audit } = await audited(real.plane, () => systemClock.sleep(seconds * 1000, signal))
@@ -190,7 +218,7 @@ export async function measureRest(run: Run): Promise<Figure[]> {
       says: 'API writes at rest, Leases apart',
       value: writes.length,
       bound: 0,
-      how: `${real.world.claims.size} settled claims in namespace ${namespace}, ${seconds} s; audit log; all identities`,
+      how: `${real.claims.size} settled claims in namespace ${namespace}, ${seconds} s; audit log; all identities`,
     },
   ]
 }

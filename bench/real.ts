@@ -1,26 +1,39 @@
 /** The real system of a run, and single claims brought through it. */
-import { AddressLease, NetworkInterfaceClaim } from '@nso/api'
+import { AddressLease, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import { parseMetrics, sumOf } from '@nso/cli/report'
 import { ensureNamespace, ensureNetwork, isTrue } from '@nso/cli/run-samples'
 import { sampleNamespace, sampleNetwork } from '@nso/cli/samples'
 import { type System, startSystem } from '@nso/cli/system'
 import { followWorld, type World } from '@nso/cli/world'
 import { BGPAdvertisement } from 'galactic/api'
-import { apiVersionOf, type KubeObject, keyFor } from 'kube-control-loop'
+import { apiVersionOf, type Client, type FollowedCache, type KubeObject, keyFor } from 'kube-control-loop'
 import { type AuditEntry, type Plane, readAudit, tailAudit } from 'kube-localplane'
 import { realKind } from './floor-kinds.ts'
 import { type Template, type Templates, templateOf } from './templates.ts'
 import { seen } from './until.ts'
+import { startUser } from './user.ts'
 
 export type Real = {
-  readonly world: World
+  readonly client: Client
+  /** What a user of single claims follows, and nothing more: each watch costs the server, and the floor's user has one. */
+  readonly claims: FollowedCache
+  readonly interfaces: FollowedCache
   readonly plane: Plane
   readonly system: System
   /** Creates one IPv6 claim. Resolves when it is Ready and nothing more is to come of it. */
   prepare(name: string): Promise<Prepared>
-  /** Reconcile errors and ownership conflicts that NSO and Galactic have counted so far. */
-  complaints(): Promise<{ reconcileErrors: number; ownershipConflicts: number }>
+  /** What NSO and Galactic have counted so far. */
+  counters(): Promise<Counters>
+  /** Runs `work` with everything followed that the command line follows. */
+  withWorld<T>(work: (world: World) => Promise<T>): Promise<T>
   stop(): Promise<void>
+}
+
+export type Counters = {
+  reconcileErrors: number
+  ownershipConflicts: number
+  /** Passes by controller. */
+  passes: Record<string, number>
 }
 
 /** `shownBy`: how many changes of the claim after its appearance it took to show Prepared. */
@@ -40,15 +53,31 @@ export async function startReal(dir: string, log: (line: string) => void, signal
   try {
     const { plane } = system
     if (!plane) throw new Error('a bench needs a control plane of its own')
-    const world = await followWorld(system.kubeconfigPath, namespace, signal)
-    await ensureNamespace(world, namespace, signal)
-    await ensureNetwork(world, signal)
-    return {
-      ...{ world, plane, system },
-      prepare: (name) => prepare(world, name, signal),
-      complaints: () => complaints(system),
-      async stop() {
+    const withWorld = async <T>(work: (world: World) => Promise<T>) => {
+      const world = await followWorld(system.kubeconfigPath, namespace, signal)
+      try {
+        return await work(world)
+      } finally {
         await world.close()
+      }
+    }
+    await withWorld(async (world) => {
+      await ensureNamespace(world, namespace, signal)
+      await ensureNetwork(world, signal)
+    })
+    const user = await startUser(
+      system.kubeconfigPath,
+      { claims: NetworkInterfaceClaim, interfaces: NetworkInterface },
+      namespace,
+      signal,
+    )
+    const { client, caches } = user
+    return {
+      ...{ client, ...caches, plane, system, withWorld },
+      prepare: (name) => prepare({ client, ...caches }, name, signal),
+      counters: () => counters(system),
+      async stop() {
+        await user.stop()
         await system.stop()
       },
     }
@@ -58,38 +87,50 @@ export async function startReal(dir: string, log: (line: string) => void, signal
   }
 }
 
-async function prepare(world: World, name: string, signal: AbortSignal): Promise<Prepared> {
+async function prepare(
+  { client, claims, interfaces }: Pick<Real, 'client' | 'claims' | 'interfaces'>,
+  name: string,
+  signal: AbortSignal,
+): Promise<Prepared> {
   const key = keyFor(name, namespace)
   let shownBy = 0
   let isShown = false
-  const unsubscribe = world.claims.subscribe((change) => {
+  const unsubscribe = claims.subscribe((change) => {
     if (change.key !== key || isShown) return
     if (change.before) shownBy += 1
     isShown = isTrue(change.after, 'Prepared')
   })
-  const { claims, interfaces } = world
   const started = performance.now()
   const prepared = seen([claims], () => isTrue(claims.get(key), 'Prepared'), `${name} Prepared`, signal)
   const ready = seen([claims], () => isTrue(claims.get(key), 'Ready'), `${name} Ready`, signal)
   const settled = seen([interfaces], () => isTrue(interfaces.get(key), 'Programmed'), `interface of ${name} Programmed`, signal)
-  await world.client.create(NetworkInterfaceClaim, claimBody(name) as never, { fieldManager: 'bench' }, signal)
+  await client.create(NetworkInterfaceClaim, claimBody(name) as never, { fieldManager: 'bench' }, signal)
   const [preparedAt, readyAt] = await Promise.all([prepared, ready, settled])
   unsubscribe()
   return { preparedMs: preparedAt - started, readyMs: readyAt - started, shownBy }
 }
 
-async function complaints({ nso, galactic }: System) {
+async function counters({ nso, galactic }: System): Promise<Counters> {
   const pages = await Promise.all([nso, galactic].map(async ({ metricsUrl }) => (await fetch(`${metricsUrl}/metrics`)).text()))
   const samples = pages.flatMap(parseMetrics)
   return {
     reconcileErrors: sumOf(samples, 'controller_runtime_reconcile_errors_total'),
     ownershipConflicts: sumOf(samples, 'status_ownership_conflicts_total'),
+    passes: passesIn(samples),
   }
 }
 
+function passesIn(samples: ReturnType<typeof parseMetrics>): Record<string, number> {
+  const passes: Record<string, number> = {}
+  for (const { name, labels, value } of samples) {
+    const { controller } = labels
+    if (name === 'controller_runtime_reconcile_total' && controller) passes[controller] = (passes[controller] ?? 0) + value
+  }
+  return passes
+}
+
 /** The objects of one settled claim, as bodies for the floor. */
-export async function captureTemplates({ world }: Real, name: string, signal: AbortSignal): Promise<Templates> {
-  const { client } = world
+export async function captureTemplates({ client }: Real, name: string, signal: AbortSignal): Promise<Templates> {
   const at = { name, namespace }
   const find = async (role: 'claim' | 'interface' | 'attachment' | 'definition') => client.find(realKind(role), at, signal)
   const [claim, nic, attachment, definition] = await Promise.all([

@@ -11,6 +11,8 @@ import path from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { parseArgs } from 'node:util'
+import { kinds as nsoKinds } from '@nso/api'
+import { kinds as galacticKinds, localKinds } from 'galactic'
 import { ensureControlPlane, startPlane } from 'kube-localplane'
 
 type Tally = { passed: number; failed: number; timed: { name: string; file: string; ms: number }[] }
@@ -22,6 +24,11 @@ const groups = {
   e2e: ['e2e/**/*.test.ts'],
 } as const
 type Group = keyof typeof groups
+
+/** Kinds whose every version tests hold against the ownership tables. */
+const auditBodies = [...new Set([...nsoKinds, ...galacticKinds, ...localKinds].map(({ group }) => group))].map((group) => ({
+  group,
+}))
 
 const { values: options, positionals: filters } = parseArgs({
   options: { only: { type: 'string' }, soak: { type: 'boolean', default: false } },
@@ -107,7 +114,7 @@ async function withControlPlane(): Promise<void> {
   const log = (line: string) => console.log(line)
   await ensureControlPlane({ log })
   if (wants('api')) {
-    await using plane = await startPlane({ name: 'shared', log })
+    await using plane = await startPlane({ name: 'shared', log, auditBodies })
     process.env.LOCALPLANE_SHARED = plane.dir
     await runFiles('api', 2)
     delete process.env.LOCALPLANE_SHARED

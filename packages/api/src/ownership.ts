@@ -131,10 +131,11 @@ const networkInterface: ResourceOwnership = {
     byNso(managers.claim, 'metadata.labels', 'at creation, and when labels of the claim that it repeats change'),
     byNso(managers.claim, annotation(annotations.allocationClaim), 'at creation'),
     byNso(managers.claim, annotation(annotations.claimUid), 'at creation, binding and release, together with spec.claimRef'),
+    byNso(managers.claim, annotation(annotations.dataPlane), 'at creation, when a data plane serves the location by then'),
     byNso(
-      managers.claim,
+      managers.interface,
       annotation(annotations.dataPlane),
-      'at creation; else by the interface controller before the first attachment',
+      'before the first attachment, when no data plane did at creation, or the one chosen is gone',
     ),
     byNso(
       managers.interface,

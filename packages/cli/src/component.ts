@@ -1,5 +1,5 @@
 /** One child process of the running system: started, waited for until ready, watched, stopped. */
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -14,9 +14,9 @@ export type Component = {
   /** Base URL of its metrics page, on loopback. */
   readonly metricsUrl: string
   readonly logPath: string
-  /** Resolves with its exit status (128 + signal number when killed by one). */
-  readonly exited: Promise<number>
-  /** TERM, then after the grace KILL; resolves when it has ended. */
+  /** Resolves, once it has ended, with how: `was killed by SIGKILL`, `ended with status 1`. */
+  readonly exited: Promise<string>
+  /** TERM, then after the grace KILL; resolves when it has ended. Can be repeated. */
   stop(graceMs?: number): Promise<void>
 }
 
@@ -30,66 +30,80 @@ export type ComponentOptions = {
   signal: AbortSignal
 }
 
+const preload = pathToFileURL(path.join(import.meta.dirname, 'exit-with-parent.ts')).href
+const graceMs = 10_000
+const readyWithinMs = 90_000
+
 /** Starts the process and resolves when its readiness endpoint says yes; rejects with the end of its log when it dies first. */
 export async function startComponent({ name, script, args, logPath, signal }: ComponentOptions): Promise<Component> {
+  signal.throwIfAborted()
   const metrics = `127.0.0.1:${await freePort()}`
-  const output = openSync(logPath, 'a')
-  const preload = pathToFileURL(path.join(import.meta.dirname, 'exit-with-parent.ts')).href
+  const output = openSync(logPath, 'a', 0o600)
   // Its own process group: Ctrl-C reaches the parent only, which then stops its children in order.
   const child = spawn(process.execPath, ['--import', preload, script, ...args({ metrics })], {
     stdio: ['pipe', output, output],
     detached: true,
   })
   closeSync(output)
-  const exited = once(child, 'exit').then(([code, killedBy]) => (killedBy ? 128 : Number(code)))
   const { pid } = child
-  if (pid === undefined) throw new Error(`${name} could not be started: ${script}`)
-  const component: Component = {
-    name,
-    pid,
-    logPath,
-    exited,
-    metricsUrl: `http://${metrics}`,
-    async stop(graceMs = 10_000) {
-      child.kill('SIGTERM')
-      const cancel = systemClock.after(graceMs, () => child.kill('SIGKILL'))
-      await exited
-      cancel()
-    },
+  if (pid === undefined) {
+    const [error] = await once(child, 'error')
+    throw new Error(`${name} could not be started: ${String(error)}`, { cause: error })
   }
-  await untilReady(component, `http://${metrics}/readyz`, signal)
+  const exited = endOf(child)
+  const stop = async (withinMs = graceMs) => {
+    child.kill('SIGTERM')
+    const cancel = systemClock.after(withinMs, () => child.kill('SIGKILL'))
+    await exited
+    cancel()
+  }
+  const component = { name, pid, logPath, exited, stop, metricsUrl: `http://${metrics}` }
+  await untilReady(component, signal)
   return component
 }
 
-async function untilReady(component: Component, url: string, signal: AbortSignal): Promise<void> {
-  let dead: number | undefined
-  void component.exited.then((code) => {
-    dead = code
+async function endOf(child: ChildProcess): Promise<string> {
+  const [code, killedBy] = await once(child, 'exit')
+  return killedBy ? `was killed by ${String(killedBy)}` : `ended with status ${String(code)}`
+}
+
+async function untilReady(component: Component, signal: AbortSignal): Promise<void> {
+  const since = systemClock.monotonic()
+  let end: string | undefined
+  void component.exited.then((how) => {
+    end = how
   })
   for (;;) {
     if (signal.aborted) {
       await component.stop()
       throw signal.reason
     }
-    if (dead !== undefined)
-      throw new Error(
-        `${component.name} ended with status ${dead} before it was ready. The end of ${component.logPath}:\n${await tail(component.logPath)}`,
-      )
-    const answer = await fetch(url).catch(() => undefined)
-    await answer?.arrayBuffer()
+    if (end !== undefined) throw new Error(await obituary(component, `${end} before it was ready`))
+    const answer = await fetch(`${component.metricsUrl}/readyz`).catch(() => undefined)
+    const said = await answer?.text()
     if (answer?.ok) return
+    if (systemClock.monotonic() - since > readyWithinMs) {
+      await component.stop()
+      throw new Error(await obituary(component, `was not ready within ${readyWithinMs / 1000} s (${said ?? 'no answer'})`))
+    }
     await systemClock.sleep(50, signal).catch(() => undefined)
   }
 }
 
-/** The last lines of a log. */
-export async function tail(file: string, lines = 15): Promise<string> {
+/** That it has ended and how, with the end of its log, for whoever has to find out why. */
+export async function obituary({ name, logPath }: Pick<Component, 'name' | 'logPath'>, how: string): Promise<string> {
+  return `${name} ${how}. The end of its log:\n${await tail(logPath)}`
+}
+
+/** The last lines of a log, each cut to what a screen can show. */
+export async function tail(file: string, lines = 12): Promise<string> {
   const text = await readFile(file, 'utf8').catch(() => '')
-  return text.trimEnd().split('\n').slice(-lines).join('\n')
+  const last = text.trimEnd().split('\n').slice(-lines)
+  return last.map((line) => `  ${line.length > 600 ? `${line.slice(0, 600)} …` : line}`).join('\n')
 }
 
 /** A loopback port that was free a moment ago. */
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()

@@ -1,15 +1,48 @@
 /** A kubeconfig for a service account on any cluster, kept valid by asking for a new token before half of its life is over. */
+import { systemClock } from 'kube-control-loop'
 import { type Access, connect, readKubeconfig, writeKubeconfig } from 'kube-localplane'
 
 export type Account = { namespace: string; name: string }
 
 const wantedSeconds = 24 * 3600
 
+export type KeepIdentity = { kubeconfigPath: string; account: Account; file: string; log: (line: string) => void }
+
 /**
- * Writes the kubeconfig and resolves with the milliseconds after which it wants to be written again. Reads the processes that
- * use it make pick up the new token (they read it again each half minute, and after a 401).
+ * Writes the kubeconfig now, and again before its token is half through, until stopped. The processes that use it read it again
+ * each half minute, and after a 401.
  */
-export async function writeAccountKubeconfig(adminKubeconfig: string, account: Account, file: string): Promise<number> {
+export async function keepIdentity({
+  kubeconfigPath,
+  account,
+  file,
+  log,
+}: KeepIdentity): Promise<{ path: string; stop(): void }> {
+  let stopped = false
+  let cancel = () => {}
+  const renewAfter = (ms: number) => {
+    if (!stopped) cancel = systemClock.after(ms, () => void renew())
+  }
+  const renew = async () => {
+    try {
+      renewAfter(await writeAccountKubeconfig(kubeconfigPath, account, file))
+    } catch (error) {
+      if (!stopped) log(`no new token for ${account.name} (${String(error)}); trying again in a minute`)
+      renewAfter(60_000)
+    }
+  }
+  renewAfter(await writeAccountKubeconfig(kubeconfigPath, account, file))
+  return {
+    path: file,
+    stop() {
+      stopped = true
+      cancel()
+    },
+  }
+}
+
+/** Resolves with the milliseconds after which it wants to be written again. */
+async function writeAccountKubeconfig(adminKubeconfig: string, account: Account, file: string): Promise<number> {
   const admin: Access = await readKubeconfig(adminKubeconfig)
   const { token, seconds } = await requestToken(adminKubeconfig, account)
   await writeKubeconfig(file, {

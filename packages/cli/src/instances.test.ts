@@ -1,62 +1,95 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { test } from 'node:test'
-import { createInstances, type Instance, startTicksOf } from './instances.ts'
+import { type TestContext, test } from 'node:test'
+import { findProcess } from 'kube-localplane'
+import { createInstances, type Instance } from './instances.ts'
 
-function folder() {
-  return mkdtempSync(path.join(tmpdir(), 'instances-'))
+function world(t: TestContext) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'instances-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return { folder, entries: path.join(folder, 'instances'), instances: createInstances(folder) }
 }
 
-function instance(over: Partial<Instance>): Instance {
-  const dir = over.dir ?? folder()
+function instance(over: Partial<Instance> = {}): Instance {
+  const pid = over.pid ?? process.pid
   return {
-    pid: process.pid,
+    pid,
+    started: findProcess(pid)?.started ?? '',
     mode: 'up',
-    dir,
-    kubeconfigPath: path.join(dir, 'kubeconfig'),
+    kubeconfigPath: '/somewhere/kubeconfig',
+    given: false,
     ready: true,
     startedAt: '2026-01-01T00:00:00Z',
     ...over,
   }
 }
 
-test('an instance is found while its process runs, the newest first', () => {
-  const instances = createInstances(folder())
-  instances.write(instance({ startTicks: startTicksOf(process.pid) }))
+const ended = () => spawnSync(process.execPath, ['-e', '']).pid
+
+test('an instance is found while its process runs, the newest first', (t) => {
+  const { instances } = world(t)
+  instances.write(instance())
   instances.write(instance({ pid: process.ppid, startedAt: '2026-02-01T00:00:00Z' }))
   assert.deepEqual(
     instances.live().map(({ pid }) => pid),
     [process.ppid, process.pid],
   )
   instances.remove(process.ppid)
-  assert.equal(instances.live().length, 1)
+  assert.deepEqual(
+    instances.live().map(({ pid }) => pid),
+    [process.pid],
+  )
 })
 
-test('what a crashed run left is removed, its working folder too', () => {
-  const instances = createInstances(folder())
-  const ended = spawnSync(process.execPath, ['-e', '']).pid
-  const dir = folder()
-  mkdirSync(path.join(dir, 'etcd'))
-  instances.write(instance({ pid: ended, dir }))
+test('what a crashed run left is removed, its working folder too; a running one keeps its own', (t) => {
+  const { instances, entries } = world(t)
+  const dead = ended()
+  for (const pid of [dead, process.pid]) {
+    instances.write(instance({ pid }))
+    mkdirSync(path.join(instances.dirOf(pid), 'etcd'), { recursive: true })
+  }
+  assert.deepEqual(instances.heal(), [dead])
+  assert.equal(existsSync(instances.dirOf(dead)), false)
+  assert.equal(existsSync(path.join(instances.dirOf(process.pid), 'etcd')), true)
+  assert.deepEqual(readdirSync(entries), [`${process.pid}.json`])
+  assert.deepEqual(instances.heal(), [])
+})
+
+test('a later process of the same number is not taken for the instance', (t) => {
+  const { instances } = world(t)
+  instances.write(instance({ started: '1' }))
+  mkdirSync(instances.dirOf(process.pid))
   assert.deepEqual(instances.live(), [])
-  assert.equal(existsSync(dir), false)
+  instances.heal()
+  assert.equal(existsSync(instances.dirOf(process.pid)), false)
 })
 
-test('a later process of the same number is not taken for the instance', () => {
-  const instances = createInstances(folder())
-  const dir = folder()
-  instances.write(instance({ startTicks: '1', dir }))
+test('a folder without an entry is a leftover', (t) => {
+  const { instances } = world(t)
+  mkdirSync(instances.dirOf(1))
+  assert.deepEqual(instances.heal(), [1])
+  assert.equal(existsSync(instances.dirOf(1)), false)
+})
+
+test('a damaged entry is no instance and goes; nothing that it names is touched', (t) => {
+  const { folder, entries, instances } = world(t)
+  const other = path.join(folder, 'other')
+  mkdirSync(other)
+  writeFileSync(path.join(entries, '17.json'), '{"pid": ')
+  writeFileSync(path.join(entries, '18.json'), JSON.stringify({ pid: ended(), dir: other }))
   assert.deepEqual(instances.live(), [])
-  assert.equal(existsSync(dir), false)
+  instances.heal()
+  assert.deepEqual(readdirSync(entries), [])
+  assert.equal(existsSync(other), true)
 })
 
-test('a half-written file is no instance and goes', () => {
-  const where = folder()
-  const file = path.join(where, `${process.pid}.json`)
-  writeFileSync(file, '{"pid": ')
-  assert.deepEqual(createInstances(where).live(), [])
-  assert.equal(existsSync(file), false)
+test('an entry that a running process is writing stays; a dead one’s goes', (t) => {
+  const { entries, instances } = world(t)
+  writeFileSync(path.join(entries, `${process.pid}.json.partial`), '{')
+  writeFileSync(path.join(entries, `${ended()}.json.partial`), '{')
+  instances.heal()
+  assert.deepEqual(readdirSync(entries), [`${process.pid}.json.partial`])
 })

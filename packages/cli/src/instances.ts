@@ -1,92 +1,106 @@
 /**
- * Which systems of this user are running, as one small file each in the user's state folder. A file whose process has ended
- * (a crash, a power cut) is removed together with the folder it names, so stale state heals by itself.
+ * Which systems of this user are running, as one small file each in the user's state folder. What a run leaves that ended
+ * without cleaning up (a crash, a power cut) is removed by the next one, so stale state heals by itself.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { findProcess, isAlive, type ProcessIdentity } from 'kube-localplane'
 
-export type Instance = {
-  pid: number
-  /** When the process started, in the kernel's clock ticks: tells a process from a later one of the same number. Absent where unknown. */
-  startTicks?: string | undefined
+export type Instance = ProcessIdentity & {
   /** `start`: ends by itself or by Ctrl-C; `up`: for daily work, at most one. */
   mode: 'start' | 'up'
-  /** Working folder: data, certificates, logs. Removed when the instance ends. */
-  dir: string
   kubeconfigPath: string
+  /** Whether `kubeconfigPath` is of a cluster that the instance did not start. */
+  given: boolean
   /** Set once everything is up. */
   ready: boolean
+  /** RFC 3339. */
   startedAt: string
 }
 
 export type Instances = {
-  /** Instances whose process runs, newest first. Heals what is stale. */
+  /** Instances whose process runs, newest first. Changes nothing. */
   live(): Instance[]
+  /** Removes what runs that did not end in order have left behind; answers the numbers of their processes. */
+  heal(): number[]
+  /** Working folder of the instance with this process number: data, certificates, logs. Not to be made before `write`, else it is taken for a leftover. */
+  dirOf(pid: number): string
   write(instance: Instance): void
+  /** Removes the instance's folder, then its entry. */
   remove(pid: number): void
-  readonly folder: string
 }
 
 export function stateFolder(environment: NodeJS.ProcessEnv = process.env): string {
   return path.join(environment.XDG_STATE_HOME || path.join(os.homedir(), '.local', 'state'), 'nso')
 }
 
-export function createInstances(folder = path.join(stateFolder(), 'instances')): Instances {
-  const fileOf = (pid: number) => path.join(folder, `${pid}.json`)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+export function createInstances(folder = stateFolder()): Instances {
+  const entries = path.join(folder, 'instances')
+  const runs = path.join(folder, 'runs')
+  const fileOf = (pid: number) => path.join(entries, `${pid}.json`)
+  const dirOf = (pid: number) => path.join(runs, String(pid))
+  for (const each of [entries, runs]) mkdirSync(each, { recursive: true, mode: 0o700 })
+
+  function live(): Instance[] {
+    const known = readdirSync(entries).flatMap((name) => read(path.join(entries, name)) ?? [])
+    return known.filter(isAlive).sort((a, b) => b.startedAt.localeCompare(a.startedAt))
+  }
+
+  function heal(): number[] {
+    // Folders first: whoever made one has written its entry before, so the entry of a running process is seen below.
+    const folders = readdirSync(runs)
+    const files = readdirSync(entries)
+    const used = new Set(live().map(({ pid }) => pid))
+    for (const name of files) {
+      const pid = Number.parseInt(name, 10)
+      // A `.partial` file of a running process is between the two steps of `write`.
+      const isUsed = used.has(pid) || (name.endsWith('.partial') && findProcess(pid) !== undefined)
+      if (!isUsed) rmSync(path.join(entries, name), { force: true })
+    }
+    const left = folders.filter((name) => !used.has(Number(name)))
+    for (const name of left) removeFolder(path.join(runs, name))
+    return left.map(Number)
+  }
+
   return {
-    folder,
-    live() {
-      const found: Instance[] = []
-      for (const name of readdirSync(folder).filter((file) => file.endsWith('.json'))) {
-        const instance = read(path.join(folder, name))
-        if (instance && isRunning(instance)) found.push(instance)
-        else {
-          if (instance) rmSync(instance.dir, { recursive: true, force: true })
-          rmSync(path.join(folder, name), { force: true })
-        }
-      }
-      return found.sort((a, b) => b.startedAt.localeCompare(a.startedAt))
+    live,
+    heal,
+    dirOf,
+    write(instance) {
+      const partial = `${fileOf(instance.pid)}.partial`
+      writeFileSync(partial, JSON.stringify(instance, undefined, 2), { mode: 0o600 })
+      renameSync(partial, fileOf(instance.pid))
     },
-    write: (instance) => writeFileSync(fileOf(instance.pid), JSON.stringify(instance, undefined, 2), { mode: 0o600 }),
-    remove: (pid) => rmSync(fileOf(pid), { force: true }),
+    remove(pid) {
+      removeFolder(dirOf(pid))
+      rmSync(fileOf(pid), { force: true })
+    },
+  }
+}
+
+/** Programs of a run that was killed may still write into it for a moment; what cannot be removed now goes at the next start. */
+function removeFolder(dir: string): void {
+  try {
+    rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+  } catch {
+    // Without a running process it is found again by the next `heal`.
   }
 }
 
 function read(file: string): Instance | undefined {
+  if (!file.endsWith('.json')) return undefined
   try {
     const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'))
     return isInstance(parsed) ? parsed : undefined
   } catch {
-    // Half-written by a process that was killed: as good as none.
+    // Not ours, or removed since it was listed.
     return undefined
   }
 }
 
 function isInstance(value: unknown): value is Instance {
   if (typeof value !== 'object' || value === null) return false
-  const { pid, dir, kubeconfigPath } = value as Record<string, unknown>
-  return Number.isSafeInteger(pid) && typeof dir === 'string' && typeof kubeconfigPath === 'string'
-}
-
-export function isRunning({ pid, startTicks }: Pick<Instance, 'pid' | 'startTicks'>): boolean {
-  try {
-    process.kill(pid, 0)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
-  }
-  const ticks = startTicksOf(pid)
-  return startTicks === undefined || ticks === undefined || ticks === startTicks
-}
-
-/** Field 22 of /proc/PID/stat (proc(5)); undefined where there is none. */
-export function startTicksOf(pid: number): string | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The command name stands in parentheses and may hold spaces; 20 fields follow up to the start time.
-    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19]
-  } catch {
-    return undefined
-  }
+  const { pid, started, kubeconfigPath, startedAt } = value as Record<string, unknown>
+  return Number.isSafeInteger(pid) && [started, kubeconfigPath, startedAt].every((text) => typeof text === 'string')
 }

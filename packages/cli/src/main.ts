@@ -1,13 +1,9 @@
-/** The `nso` command. */
-import { spawn, spawnSync } from 'node:child_process'
-import { openSync } from 'node:fs'
-import path from 'node:path'
+/** The `nso` command: what can be said on its command line. */
 import process from 'node:process'
 import { Command, InvalidArgumentError } from 'commander'
-import { systemClock } from 'kube-control-loop'
-import { attachPlane, kubectlCommand } from 'kube-localplane'
-import { tail } from './component.ts'
-import { createInstances, type Instance, stateFolder } from './instances.ts'
+import { detach } from './detach.ts'
+import { down, kubeconfig, kubectl } from './running.ts'
+import { stopSignal } from './signals.ts'
 import { runStart } from './start.ts'
 
 type SystemFlags = { kubeconfig?: string; port?: number }
@@ -18,25 +14,29 @@ const print = (line: string) => console.log(line)
 function wholeNumber(least: number, most: number) {
   return (text: string): number => {
     const value = Number(text)
-    if (!Number.isInteger(value) || value < least || value > most)
-      throw new InvalidArgumentError(`must be a whole number from ${least} to ${most}`)
+    if (!/^\d+$/.test(text) || value < least || value > most)
+      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
     return value
   }
 }
 
-/** Ctrl-C and TERM stop in order; a second one does not wait. */
-function stopSignal(): AbortSignal {
-  const controller = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(name, () => {
-      if (controller.signal.aborted && name === 'SIGINT') process.exit(130)
-      controller.abort(new Error(`stopped by ${name}`))
-    })
-  }
-  return controller.signal
-}
+const program = new Command('nso')
+  .description('The network-services-operator on this machine: a real Kubernetes control plane, NSO and Galactic.')
+  .version('0.1.0')
+  .enablePositionalOptions()
+  .showHelpAfterError('(--help shows what there is)')
+  .addHelpText(
+    'after',
+    `
+Where things are:
+  $XDG_STATE_HOME/nso (~/.local/state/nso)        data and logs of what runs; of the last failure, logs only
+  $XDG_CACHE_HOME/kube-localplane (~/.cache/…)    the control plane's program, built once
 
-const program = new Command('nso').description('network-services-operator on this machine').version('0.1.0')
+Environment:
+  KUBEBUILDER_ASSETS=DIR   use the kube-apiserver and etcd of this folder instead of building one
+  NSO_LOG_LEVEL=debug      what NSO and Galactic log (debug, info, warn, error)
+  NSO_KEEP=1               keep the folder of a run, with the audit log, until the next start`,
+  )
 
 function systemCommand(name: string, description: string): Command {
   return program
@@ -46,102 +46,67 @@ function systemCommand(name: string, description: string): Command {
     .option('--port <number>', 'port of the local API server (default: any free one)', wholeNumber(1, 65_535))
 }
 
-systemCommand('start', 'start a control plane, NSO and Galactic, and bring sample claims to Ready')
-  .option('--claims <number>', 'how many claims', wholeNumber(1, 5000), 3)
+const statuses = `
+Exit status: 0 when it did what it was to do, also when Ctrl-C or nso down ended a system that was up; 130 (Ctrl-C) or
+143 (TERM) when it was interrupted before; else 1. Ctrl-C at any moment leaves nothing running.`
+
+systemCommand('start', 'start a control plane, NSO and Galactic, bring sample claims to Ready, and stay up until Ctrl-C')
+  .option('--claims <number>', 'how many claims, in turn IPv6, dual stack and Hypervisor mode', wholeNumber(1, 5000), 3)
   .option('--exit-when-ready', 'stop when all claims are Ready', false)
-  .option('--report <file>', 'write times, API writes and conflicts as JSON')
+  .option('--report <file>', 'write times, API writes, conflicts and errors as JSON')
+  .addHelpText(
+    'after',
+    `
+It fails when a conflict, an ownership conflict or a reconcile error happened, or when NSO's and Galactic's own metrics do
+not agree with the API server's audit log. On an existing cluster the samples are removed at the end; the definitions,
+roles and policy that were installed stay.
+${statuses}`,
+  )
   .action(async (flags: StartFlags) => {
     process.exitCode = await runStart({ ...flags, mode: 'start', print, signal: stopSignal() })
   })
 
-systemCommand('up', 'start a control plane, NSO and Galactic for daily work')
+systemCommand('up', 'start a control plane, NSO and Galactic for daily work; one at a time')
   .option('--detach', 'return when it is up', false)
-  .action(async (flags: SystemFlags & { detach: boolean }) => {
-    const running = current('up')
-    if (running) {
-      print(`It is up already (process ${running.pid}). Kubeconfig: ${running.kubeconfigPath}. To end it: npx nso down`)
-      return
-    }
-    process.exitCode = flags.detach
-      ? await detach()
-      : await runStart({ ...flags, mode: 'up', claims: 1, exitWhenReady: false, print, signal: stopSignal() })
+  .addHelpText(
+    'after',
+    `
+Each local control plane begins empty: its data go when it ends. NSO and Galactic are started again when they end
+unasked; the end of the control plane is the end.
+${statuses}`,
+  )
+  .action(async ({ detach: isDetached, ...flags }: SystemFlags & { detach: boolean }) => {
+    const signal = stopSignal()
+    process.exitCode = isDetached
+      ? await detach(print, signal)
+      : await runStart({ ...flags, mode: 'up', claims: 1, exitWhenReady: false, print, signal })
   })
 
 program
   .command('down')
-  .description('end what runs')
+  .description('end what nso up and npm start of this user run on this machine, and wait until it has ended')
   .action(async () => {
-    const running = createInstances().live()
-    if (running.length === 0) print('Nothing is running.')
-    for (const { pid } of running) process.kill(pid, 'SIGTERM')
-    await untilGone(running.map(({ pid }) => pid))
-    for (const { pid, mode } of running) print(`ended nso ${mode} (process ${pid})`)
+    process.exitCode = await down(print)
   })
 
 program
   .command('kubeconfig')
-  .description('print the path of the running system’s kubeconfig')
+  .description('print the path of the running system’s kubeconfig: of nso up, else of the newest npm start')
   .action(() => {
-    const running = current()
-    if (running) print(running.kubeconfigPath)
-    else fail('Nothing is running: start it with npm start or npx nso up.')
+    process.exitCode = kubeconfig(print)
   })
 
 program
   .command('kubectl')
-  .description('kubectl on the running system')
+  .description('kubectl on the running system: nso kubectl get networkinterfaceclaims -A')
+  .argument('[arguments...]', 'for kubectl')
   .allowUnknownOption()
-  .allowExcessArguments()
+  .passThroughOptions()
   .helpOption(false)
-  .action(async (_flags: unknown, command: Command) => {
-    const running = current()
-    if (!running) return fail('Nothing is running: start it with npm start or npx nso up.')
-    const plane = await attachPlane(path.join(running.dir, 'control-plane'))
-    const { command: binary, args, env } = kubectlCommand(plane, command.args)
-    process.exitCode = spawnSync(binary, args, { env, stdio: 'inherit' }).status ?? 1
+  .action(async (args: string[]) => {
+    process.exitCode = await kubectl(args)
   })
-
-/** The newest running system that is ready. */
-function current(mode?: Instance['mode']): Instance | undefined {
-  return createInstances()
-    .live()
-    .find((instance) => instance.ready && (mode === undefined || instance.mode === mode))
-}
-
-function fail(message: string): void {
-  console.error(message)
-  process.exitCode = 1
-}
-
-/** Runs `nso up` in a session of its own and returns when it is ready; shows its output when it is not. */
-async function detach(): Promise<number> {
-  const log = path.join(stateFolder(), 'up.log')
-  const instances = createInstances()
-  const output = openSync(log, 'w', 0o600)
-  const args = process.argv.slice(1).filter((arg) => arg !== '--detach')
-  const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', output, output] })
-  let ended: number | undefined
-  child.on('exit', (code) => {
-    ended = code ?? 1
-  })
-  child.unref()
-  for (let shown = ''; ; ) {
-    const ready = instances.live().find(({ pid, ready: isUp }) => pid === child.pid && isUp)
-    const text = await tail(log, 10_000)
-    if (text.length > shown.length) process.stdout.write(text.slice(shown.length))
-    shown = text
-    if (ready) {
-      print(`\nup, in the background (process ${ready.pid}). Kubeconfig: ${ready.kubeconfigPath}. To end it: npx nso down`)
-      return 0
-    }
-    if (ended !== undefined) return ended
-    await systemClock.sleep(200, new AbortController().signal)
-  }
-}
-
-async function untilGone(pids: readonly number[]): Promise<void> {
-  const instances = createInstances()
-  while (instances.live().some(({ pid }) => pids.includes(pid))) await systemClock.sleep(100, new AbortController().signal)
-}
 
 await program.parseAsync()
+// Idle connections would hold the process for some seconds.
+process.exit()

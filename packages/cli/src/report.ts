@@ -24,6 +24,20 @@ export type Report = {
   conflicts: number
   ownershipConflicts: number
   reconcileErrors: number
+  /**
+   * `audit`: everybody's requests, from the API server's audit log, with which the processes' own metrics agree.
+   * `metrics`: NSO's and Galactic's own counts, on a cluster whose audit log cannot be read; resources are not known there.
+   */
+  countedFrom: 'audit' | 'metrics'
+  /** What was answered 409, when anything was. */
+  refused?: string[]
+}
+
+/** The counts that are to be 0 and are not, as sentences; empty when all is well. */
+export function complaintsAbout({ conflicts, ownershipConflicts, reconcileErrors, refused = [] }: Report): string[] {
+  const counts = { conflicts, 'ownership conflicts': ownershipConflicts, 'reconcile errors': reconcileErrors }
+  const missed = Object.entries(counts).filter(([, count]) => count !== 0)
+  return [...missed.map(([name, count]) => `${name}: ${count}, and there should be none`), ...refused]
 }
 
 const methods: Readonly<Record<string, string>> = {
@@ -55,26 +69,75 @@ export function countWrites(audit: readonly AuditedRequest[], claims: number): R
   const counts = new Map<string, Report['writes']['byWriter'][number]>()
   const writes = audit.filter((request) => isWrite(request) && !isLease(request))
   for (const request of writes) {
-    const resource = request.subresource ? `${request.resource}/${request.subresource}` : (request.resource ?? '')
-    const row = { writer: writerOf(request), verb: request.verb, resource, count: 0 }
+    const row = { writer: writerOf(request), verb: request.verb, resource: resourceOf(request), count: 0 }
     const key = [row.writer, row.verb, row.resource].join(' ')
     const counted = counts.get(key) ?? row
     counted.count++
     counts.set(key, counted)
   }
-  return {
-    total: writes.length,
-    perClaim: claims === 0 ? 0 : Math.round((writes.length / claims) * 100) / 100,
-    byWriter: [...counts.values()].sort((a, b) => b.count - a.count || a.writer.localeCompare(b.writer)),
-  }
+  return totalled([...counts.values()], claims)
 }
 
-/** 409 answers to anybody's write, Leases apart; of these, the ones that name another field manager. */
-export function countConflicts(audit: readonly AuditedRequest[]): { conflicts: number; ownershipConflicts: number } {
-  const refused = audit.filter((request) => request.code === 409 && isWrite(request) && !isLease(request))
+/**
+ * 409 answers to anybody's write, Leases apart; of these, the ones that name another field manager. The API server's requests
+ * to itself do not count: it makes sure of its own objects (APIServices, flow schemas) by creating what may stand already.
+ */
+export function countConflicts(audit: readonly AuditedRequest[]): {
+  conflicts: number
+  ownershipConflicts: number
+  /** Each as a sentence. */
+  refused: string[]
+} {
+  const refused = audit.filter(
+    (request) => request.code === 409 && isWrite(request) && !isLease(request) && request.user !== 'system:apiserver',
+  )
   return {
     conflicts: refused.length,
     ownershipConflicts: refused.filter((request) => request.message?.startsWith('Apply failed with')).length,
+    refused: refused.map((one) => `${writerOf(one)}: ${one.verb} ${nameOf(one)}: ${one.message ?? 'refused with 409'}`),
+  }
+}
+
+function resourceOf({ resource = '', subresource }: AuditedRequest): string {
+  return subresource ? `${resource}/${subresource}` : resource
+}
+
+function nameOf(request: AuditedRequest): string {
+  return [resourceOf(request), [request.namespace, request.name].filter(Boolean).join('/')].filter(Boolean).join(' ')
+}
+
+const verbs: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch', DELETE: 'delete' }
+
+/**
+ * What processes have written by their own count between two readings of their metrics pages. PUT is left out: the Lease is the
+ * only thing that they write so.
+ */
+export function countOwnWrites(
+  readings: readonly { writer: string; before: readonly Sample[]; after: readonly Sample[] }[],
+  claims: number,
+): Report['writes'] {
+  const sent = (samples: readonly Sample[], method: string) =>
+    samples
+      .filter(({ name, labels }) => name === 'rest_client_requests_total' && labels.method === method)
+      .reduce((sum, { value }) => sum + value, 0)
+  const byWriter = readings.flatMap(({ writer, before, after }) =>
+    Object.entries(verbs).map(([method, verb]) => ({
+      ...{ writer, verb, resource: '*' },
+      count: sent(after, method) - sent(before, method),
+    })),
+  )
+  return totalled(
+    byWriter.filter(({ count }) => count > 0),
+    claims,
+  )
+}
+
+function totalled(byWriter: Report['writes']['byWriter'], claims: number): Report['writes'] {
+  const total = byWriter.reduce((sum, { count }) => sum + count, 0)
+  return {
+    total,
+    perClaim: claims === 0 ? 0 : Math.round((total / claims) * 100) / 100,
+    byWriter: [...byWriter].sort((a, b) => b.count - a.count || a.writer.localeCompare(b.writer)),
   }
 }
 

@@ -2,9 +2,16 @@
 import { Network, NetworkInterfaceClaim, ServingLocation } from '@nso/api'
 import { apiVersionOf, type KubeObject } from 'kube-control-loop'
 
-export const sampleNamespace = 'demo'
+export const sampleNamespace = 'nso-demo'
 export const sampleNetwork = 'default'
 export const sampleLocation = 'local-1'
+
+/** On everything that `nso start` makes for its samples: it removes nothing that lacks it. */
+export const sampleLabels = { 'app.kubernetes.io/managed-by': 'nso-cli' } as const
+
+export function isSample({ metadata }: KubeObject): boolean {
+  return Object.entries(sampleLabels).every(([name, value]) => metadata.labels?.[name] === value)
+}
 
 const shapes = [
   { prefix: 'web', spec: { ipFamilies: ['IPv6'] } },
@@ -16,7 +23,7 @@ export function servingLocation(): KubeObject {
   return {
     apiVersion: apiVersionOf(ServingLocation),
     kind: ServingLocation.kind,
-    metadata: { name: sampleLocation },
+    metadata: { name: sampleLocation, labels: sampleLabels },
     spec: { topology: { 'topology.datum.net/city-code': 'DLS' } },
   }
 }
@@ -25,7 +32,7 @@ export function network(): KubeObject {
   return {
     apiVersion: apiVersionOf(Network),
     kind: Network.kind,
-    metadata: { name: sampleNetwork, namespace: sampleNamespace },
+    metadata: { name: sampleNetwork, namespace: sampleNamespace, labels: sampleLabels },
     spec: { ipam: { mode: 'Auto' }, ipFamilies: ['IPv6', 'IPv4'], mtu: 1460 },
   }
 }
@@ -37,7 +44,7 @@ export function claims(count: number, namespace = sampleNamespace): KubeObject[]
     return {
       apiVersion: apiVersionOf(NetworkInterfaceClaim),
       kind: NetworkInterfaceClaim.kind,
-      metadata: { name: `${shape.prefix}-${Math.floor(index / shapes.length)}`, namespace },
+      metadata: { name: `${shape.prefix}-${Math.floor(index / shapes.length)}`, namespace, labels: sampleLabels },
       spec: { network: { name: sampleNetwork }, ...shape.spec },
     }
   })

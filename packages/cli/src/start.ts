@@ -1,25 +1,13 @@
-/** `nso start`: the whole system, sample claims brought to Ready, trees, report. Also `nso up`, the same without samples. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+/** `nso start` and `nso up`: from the first check until nothing of it is left. */
+import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { styleText } from 'node:util'
-import { readAudit, tailAudit } from 'kube-localplane'
-import { createInstances, type Instance, startTicksOf, stateFolder } from './instances.ts'
-import {
-  type AuditedRequest,
-  type ClaimTimes,
-  countConflicts,
-  countWrites,
-  disagreements,
-  parseMetrics,
-  type Report,
-  type Sample,
-  sumOf,
-} from './report.ts'
-import { bringToReady, ensureNamespace, ensureNetwork, removeOldClaims } from './run-samples.ts'
-import { sampleNamespace } from './samples.ts'
+import { findProcess, type Lock, tryLock } from 'kube-localplane'
+import { cleanUp, demonstrate } from './demonstrate.ts'
+import { Explained, keepLogs, messageOf, reasonOf } from './failure.ts'
+import { createInstances, type Instance, type Instances, stateFolder } from './instances.ts'
+import { requireCluster, requireSpace, requireWritable } from './preflight.ts'
+import { statusOf } from './signals.ts'
 import { type System, startSystem } from './system.ts'
-import { type Paint, plain, renderTree } from './tree.ts'
-import { followWorld, type World } from './world.ts'
 
 export type StartOptions = {
   mode: 'start' | 'up'
@@ -33,52 +21,122 @@ export type StartOptions = {
   signal: AbortSignal
 }
 
-const shownTrees = 3
-
-/** Runs until told to stop, a part fails, or (with `exitWhenReady`) all is done. Resolves with the exit status. */
+/**
+ * Runs until told to stop, a part fails, or (with `exitWhenReady`) all is done. Resolves with the exit status: 0 when it did
+ * what it was to do, 128 and the signal's number when it was interrupted before, else 1.
+ */
 export async function runStart(options: StartOptions): Promise<number> {
   const { print, signal } = options
-  const instances = createInstances()
-  instances.live()
-  const instance = describe(options)
-  mkdirSync(instance.dir, { recursive: true, mode: 0o700 })
-  instances.write(instance)
-  let system: System | undefined
+  let lock: Lock | undefined
   try {
-    system = await startSystem({ ...options, dir: instance.dir, log: print })
-    instances.write({ ...instance, kubeconfigPath: system.kubeconfigPath, ready: true })
-    const failure = system.failed.then((sentence) => Promise.reject(new Error(sentence)))
-    const work = options.mode === 'start' ? demonstrate(system, options) : Promise.resolve()
-    await Promise.race([work, failure])
-    if (options.exitWhenReady) return 0
-    print(
-      `\nThe system is up. Look around with:\n  npx nso kubectl get networkinterfaceclaims -A\n  export KUBECONFIG=${system.kubeconfigPath}\nLogs: ${instance.dir}. Ctrl-C (or npx nso down) ends it.`,
-    )
-    await Promise.race([untilAborted(signal), failure])
-    return 0
+    const instances = createInstances()
+    await preflight(options)
+    if (options.mode === 'up') {
+      const answer = await tryLock(path.join(stateFolder(), 'up.lock'))
+      if (!('release' in answer)) return sayWhoIsUp(instances, answer.heldBy.pid, print)
+      lock = answer
+    }
+    const healed = instances.heal()
+    if (healed.length > 0) print(`removed what runs that did not end in order had left (process ${healed.join(', ')})`)
+    return await runInstance(options, instances)
   } catch (error) {
-    if (signal.aborted) return 0
-    print(`\n${error instanceof Error ? error.message : String(error)}`)
+    if (signal.aborted) return statusOf(signal)
+    print(messageOf(error))
     return 1
   } finally {
-    if (signal.aborted) print('\nStopping …')
-    await system?.stop()
-    if (!process.env.NSO_KEEP) rmSync(instance.dir, { recursive: true, force: true })
-    instances.remove(instance.pid)
+    await lock?.release()
   }
 }
 
-function describe({ mode, kubeconfig }: StartOptions): Instance {
-  const dir = path.join(stateFolder(), 'runs', String(process.pid))
+async function preflight({ report, kubeconfig, port, print, signal }: StartOptions): Promise<void> {
+  if (report) requireWritable(report)
+  requireSpace(stateFolder())
+  if (!kubeconfig) return
+  if (port !== undefined) print('--port is the local control plane’s: without effect with --kubeconfig')
+  await requireCluster(kubeconfig, signal)
+}
+
+/** A second `up`: fine when the first is up, a failure while nobody can know yet whether it will be. */
+function sayWhoIsUp(instances: Instances, pid: number, print: (line: string) => void): number {
+  const running = instances.live().find((instance) => instance.pid === pid)
+  if (running?.ready) {
+    print(`It is up already (process ${pid}). Kubeconfig: ${running.kubeconfigPath}. To end it: npx nso down`)
+    return 0
+  }
+  print(`Another nso up (process ${pid}) is just starting or ending; this one does nothing.`)
+  return 1
+}
+
+async function runInstance(options: StartOptions, instances: Instances): Promise<number> {
+  const { print, signal } = options
+  const instance = describe(options, instances)
+  const dir = instances.dirOf(instance.pid)
+  let system: System | undefined
+  let status = 1
+  try {
+    instances.write(instance)
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    system = await startSystem({ ...options, dir, log: print })
+    const failure = system.failed.then((sentence) => Promise.reject(new Explained(sentence)))
+    if (options.mode === 'start') await Promise.race([demonstrate(system, options), failure])
+    if (!options.exitWhenReady) {
+      system.healFromNowOn()
+      instances.write({ ...instance, kubeconfigPath: system.kubeconfigPath, ready: true })
+      sayUp(options, system)
+      await Promise.race([untilAborted(signal), failure])
+    }
+    status = 0
+  } catch (error) {
+    status = signal.aborted ? statusOf(signal) : 1
+    if (!signal.aborted) print(`\n${messageOf(error)}\n${keepLogs(error, dir, path.join(stateFolder(), 'last-failure'))}`)
+  }
+  if (signal.aborted) print('\nstopping … (Ctrl-C again: without waiting)')
+  const isOver = await end(options, instances, { system, dir, pid: instance.pid })
+  return isOver ? status : Math.max(status, 1)
+}
+
+/** Ends and removes everything. False when something could not be ended, which was said. */
+async function end(
+  { mode, kubeconfig, print }: StartOptions,
+  instances: Instances,
+  { system, dir, pid }: { system: System | undefined; dir: string; pid: number },
+): Promise<boolean> {
+  try {
+    if (system && kubeconfig && mode === 'start') await cleanUp(system.kubeconfigPath, print)
+    await system?.stop()
+    return true
+  } catch (error) {
+    print(`not everything could be stopped: ${reasonOf(error)}`)
+    return false
+  } finally {
+    if (process.env.NSO_KEEP) print(`kept, until the next start: ${dir}`)
+    else instances.remove(pid)
+  }
+}
+
+function describe({ mode, kubeconfig }: StartOptions, instances: Instances): Instance {
+  const { pid } = process
   return {
-    pid: process.pid,
-    startTicks: startTicksOf(process.pid),
+    ...(findProcess(pid) ?? { pid, started: '' }),
     mode,
-    dir,
-    kubeconfigPath: kubeconfig ?? path.join(dir, 'control-plane', 'admin.kubeconfig'),
+    given: kubeconfig !== undefined,
+    kubeconfigPath: kubeconfig ? path.resolve(kubeconfig) : path.join(instances.dirOf(pid), 'control-plane', 'kubeconfig'),
     ready: false,
     startedAt: new Date().toISOString(),
   }
+}
+
+function sayUp({ mode, kubeconfig, print }: StartOptions, { kubeconfigPath, dir }: System): void {
+  print(
+    [
+      '\nThe system is up. Look around with:',
+      '  npx nso kubectl get networkinterfaceclaims -A',
+      `  export KUBECONFIG=${kubeconfigPath}`,
+      `Logs: ${dir}`,
+      `Ctrl-C (or npx nso down) ends it${kubeconfig ? '' : ' and removes its data'}.`,
+      ...(kubeconfig && mode === 'up' ? ['What it has installed on the cluster stays there.'] : []),
+    ].join('\n'),
+  )
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {
@@ -86,111 +144,4 @@ function untilAborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
-}
-
-async function demonstrate(system: System, options: StartOptions): Promise<void> {
-  const { print, signal } = options
-  const world = await followWorld(system.kubeconfigPath, sampleNamespace, signal)
-  try {
-    await ensureNamespace(world, sampleNamespace, signal)
-    await removeOldClaims(world, signal)
-    await ensureNetwork(world, signal)
-    print(`network default is usable; creating ${options.claims} claims in namespace ${sampleNamespace}`)
-    const from = system.plane ? await tailAudit(system.plane) : undefined
-    const times = await bringToReady(world, options.claims, { show: options.claims > 20 ? () => {} : print, signal })
-    showTrees(world, print)
-    const report = await makeReport(system, times, from)
-    summarise(report, print)
-    if (options.report) writeFileSync(options.report, `${JSON.stringify(report, undefined, 2)}\n`)
-  } finally {
-    await world.close()
-  }
-}
-
-function showTrees(world: World, print: (line: string) => void): void {
-  const tones = { good: 'green', bad: 'red', dim: 'dim', strong: 'bold' } as const
-  const paint: Paint = process.stdout.isTTY ? (text, tone) => styleText(tones[tone], text) : plain
-  const claims = [...world.claims.values()].sort((a, b) => a.metadata.name.localeCompare(b.metadata.name))
-  for (const claim of claims.slice(0, shownTrees)) print(['', ...renderTree(world.treeOf(claim), paint)].join('\n'))
-  if (claims.length > shownTrees) print(`\n… and ${claims.length - shownTrees} more claims, all Ready`)
-}
-
-const processes = [
-  { name: 'nso', user: 'system:serviceaccount:nso-system:nso' },
-  { name: 'galactic', user: 'system:serviceaccount:galactic-system:galactic' },
-] as const
-
-/** Counts from the audit log, and asks both processes: rejects when they do not agree with it. */
-async function makeReport(system: System, claims: ClaimTimes[], from: number | undefined): Promise<Report> {
-  const { plane } = system
-  if (!plane?.auditLogPath || from === undefined) return fromMetricsAlone(system, claims)
-  for (let attempt = 1; ; attempt++) {
-    const pages = await metricsOf(system)
-    const to = await tailAudit(plane)
-    const all = completed(await readAudit(plane.auditLogPath, { to }))
-    const problems = processes.flatMap(({ name, user }) =>
-      disagreements(
-        pages[name],
-        all.filter((request) => request.user === user),
-      ).map((problem) => `${name}: ${problem}`),
-    )
-    const part = completed(await readAudit(plane.auditLogPath, { from, to }))
-    const audited = countConflicts(part)
-    const own = totals(pages)
-    // A refused foreign apply leaves its trace on both sides; a theft without a conflict on ours only.
-    if (own.ownershipConflicts < audited.ownershipConflicts)
-      problems.push(
-        `ownership conflicts: the processes count ${own.ownershipConflicts}, the audit log ${audited.ownershipConflicts}`,
-      )
-    // A Lease renewal between the two readings is no disagreement: it is gone at the next attempt.
-    if (problems.length === 0) {
-      const ownershipConflicts = Math.max(own.ownershipConflicts, audited.ownershipConflicts)
-      return {
-        claims,
-        writes: countWrites(part, claims.length),
-        conflicts: audited.conflicts,
-        ownershipConflicts,
-        reconcileErrors: own.reconcileErrors,
-      }
-    }
-    if (attempt === 20) throw new Error(`our own metrics do not agree with the audit log:\n  ${problems.join('\n  ')}`)
-  }
-}
-
-type Pages = Record<(typeof processes)[number]['name'], Sample[]>
-
-function completed(audit: Awaited<ReturnType<typeof readAudit>>): AuditedRequest[] {
-  return audit.filter(({ stage }) => stage === 'ResponseComplete' || stage === 'Panic')
-}
-
-async function metricsOf(system: System): Promise<Pages> {
-  const page = async (url: string) => parseMetrics(await (await fetch(`${url}/metrics`)).text())
-  return { nso: await page(system.nso.metricsUrl), galactic: await page(system.galactic.metricsUrl) }
-}
-
-function totals(pages: Pages): { ownershipConflicts: number; reconcileErrors: number; races: number } {
-  const samples = [...pages.nso, ...pages.galactic]
-  return {
-    ownershipConflicts: sumOf(samples, 'status_ownership_conflicts_total'),
-    reconcileErrors: sumOf(samples, 'controller_runtime_reconcile_errors_total'),
-    races: sumOf(samples, 'write_race_requeues_total'),
-  }
-}
-
-/** On a given cluster there is no audit log to read: writes stay uncounted, conflicts are what the processes say. */
-async function fromMetricsAlone(system: System, claims: ClaimTimes[]): Promise<Report> {
-  const { ownershipConflicts, reconcileErrors, races } = totals(await metricsOf(system))
-  return { claims, writes: { total: 0, perClaim: 0, byWriter: [] }, conflicts: races, ownershipConflicts, reconcileErrors }
-}
-
-function summarise(
-  { claims, writes, conflicts, ownershipConflicts, reconcileErrors }: Report,
-  print: (line: string) => void,
-): void {
-  const sorted = claims.map(({ readyMs }) => readyMs ?? Number.NaN).sort((a, b) => a - b)
-  const median = sorted[Math.floor((sorted.length - 1) / 2)]
-  print(
-    `\n${claims.length} claims Ready, the median after ${median?.toFixed(0)} ms, the last after ${sorted.at(-1)?.toFixed(0)} ms; ` +
-      `${writes.perClaim} API writes per claim; conflicts ${conflicts}, ownership conflicts ${ownershipConflicts}, reconcile errors ${reconcileErrors}`,
-  )
 }

@@ -2,24 +2,18 @@
  * The whole system on one machine: a control plane (local, or a given cluster), everything installed, NSO and Galactic as two
  * processes with two identities, and the stand-in node.
  */
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { nsoAccount, nsoManifests } from '@nso/api'
-import { galacticAccount, galacticManifests } from 'galactic/manifests'
-import { type StandInNode, standInNodeAccount, standInNodeManifests, startStandInNode } from 'galactic/testing'
+import { nsoAccount } from '@nso/api'
+import { galacticAccount } from 'galactic/manifests'
+import { standInNodeAccount, startStandInNode } from 'galactic/testing'
 import { createLogger, systemClock } from 'kube-control-loop'
-import {
-  connect,
-  installManifests,
-  type KubeObject,
-  type Plane,
-  parseManifests,
-  requireAnswer,
-  startPlane,
-} from 'kube-localplane'
-import { type Component, startComponent } from './component.ts'
-import { type Account, writeAccountKubeconfig } from './identities.ts'
+import { type Plane, startPlane } from 'kube-localplane'
+import { type Component, obituary, startComponent } from './component.ts'
+import { type Account, keepIdentity } from './identities.ts'
+import { chooseLocation, install } from './install.ts'
+import { type Running, type Supervised, supervise } from './supervise.ts'
 
 export type System = {
   readonly dir: string
@@ -27,11 +21,14 @@ export type System = {
   readonly kubeconfigPath: string
   /** The local control plane; absent on a given cluster. */
   readonly plane: Plane | undefined
+  /** The processes that run now: others after one was started again. */
   readonly nso: Component
   readonly galactic: Component
-  /** Settles with a sentence when a part ends that nobody stopped. */
+  /** Resolves with a sentence when a part ends that nobody stopped and that is not started again. */
   readonly failed: Promise<string>
-  /** Ends everything that was started, in order: NSO, Galactic, the node, the control plane. Can be repeated. */
+  /** From now on NSO, Galactic and the stand-in node are started again when they end; the control plane's end stays the end. */
+  healFromNowOn(): void
+  /** Ends everything that was started: NSO, Galactic and the node, then the control plane. Can be repeated. */
   stop(): Promise<void>
 }
 
@@ -47,68 +44,64 @@ export type SystemOptions = {
   signal: AbortSignal
 }
 
-const root = path.resolve(import.meta.dirname, '..', '..', '..')
-const logLevel = process.env.NSO_LOG_LEVEL ?? 'info'
+type Parts = { nso: Supervised<Process>; galactic: Supervised<Process>; node: Supervised<Running> }
+type Process = Running & { component: Component }
+type Stops = (() => Promise<unknown>)[]
 
 /** Starts everything; resolves when both processes are ready. What was started is ended when it rejects. */
 export async function startSystem(options: SystemOptions): Promise<System> {
-  const stops: (() => Promise<void>)[] = []
-  const stop = async () => {
-    for (let end = stops.pop(); end; end = stops.pop()) await end()
-  }
+  const stops: Stops = []
+  const ending = new AbortController()
   try {
-    return await start(options, stops, stop)
+    return await start({ ...options, signal: AbortSignal.any([options.signal, ending.signal]) }, stops)
   } catch (error) {
-    await stop()
+    ending.abort(error)
+    await stopAll(stops)
     throw error
   }
 }
 
-async function start(options: SystemOptions, stops: (() => Promise<void>)[], stop: () => Promise<void>): Promise<System> {
+/** The last started first. One that fails to stop does not keep the others from being stopped. */
+async function stopAll(stops: Stops): Promise<void> {
+  const failures: unknown[] = []
+  for (let stop = stops.pop(); stop; stop = stops.pop()) await stop().catch((error: unknown) => failures.push(error))
+  if (failures.length > 0) throw new AggregateError(failures, failures.map(String).join('\n'))
+}
+
+async function start(options: SystemOptions, stops: Stops): Promise<System> {
   const { dir, log, signal } = options
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const plane = options.kubeconfig ? undefined : await startLocal(options)
   if (plane) stops.push(() => plane.stop())
   const kubeconfigPath = plane?.kubeconfigPath ?? path.resolve(options.kubeconfig ?? '')
-  if (!plane) await requireAnswer(kubeconfigPath)
-  await install(kubeconfigPath, options)
-  const identity = (account: Account, file: string) =>
-    keepIdentity({ kubeconfigPath, account, file: path.join(dir, file), stops, log })
-  const [nsoConfig, galacticConfig, nodeConfig] = await Promise.all([
-    identity(nsoAccount, 'nso.kubeconfig'),
-    identity(galacticAccount, 'galactic.kubeconfig'),
-    identity(standInNodeAccount, 'stand-in-node.kubeconfig'),
-  ])
-  const launch = (name: string, script: string, kubeconfig: string) => startPart({ name, script, kubeconfig, dir, stops, signal })
-  const node = startNode(nodeConfig, stops)
-  const [galactic, nso] = await Promise.all([
-    launch('galactic', fileURLToPath(import.meta.resolve('galactic/main')), galacticConfig),
-    launch('nso', fileURLToPath(import.meta.resolve('@nso/operator/main')), nsoConfig),
-  ])
-  log(`NSO (process ${nso.pid}) and Galactic (process ${galactic.pid}) are ready`)
-  let stopping = false
-  const ends: Promise<string>[] = [ended(nso), ended(galactic), node.running.then(() => 'the stand-in node ended', String)]
-  if (plane) ends.push(plane.failed)
+  signal.throwIfAborted()
+  await install({ kubeconfigPath, policy: options.policy, log, signal })
+  const location = plane ? undefined : await chooseLocation(kubeconfigPath)
+  if (location) log(`several ServingLocations: NSO runs for the first, ${location}`)
+  const parts = await startParts({ ...options, kubeconfigPath, location }, stops)
+  const { nso, galactic, node } = parts
+  log(`NSO (process ${nso.current.component.pid}) and Galactic (process ${galactic.current.component.pid}) are ready`)
   return {
     dir,
     kubeconfigPath,
     plane,
-    nso,
-    galactic,
-    failed: new Promise((resolve) => {
-      void Promise.race(ends).then((sentence) => {
-        if (!stopping) resolve(sentence)
-      })
-    }),
-    stop: () => {
-      stopping = true
-      return stop()
+    get nso() {
+      return nso.current.component
     },
+    get galactic() {
+      return galactic.current.component
+    },
+    failed: Promise.race([nso.failed, galactic.failed, node.failed, ...(plane ? [plane.failed] : [])]),
+    healFromNowOn() {
+      for (const part of [nso, galactic, node]) part.healFromNowOn()
+    },
+    stop: () => stopAll(stops),
   }
 }
 
-function startLocal({ dir, port, log, signal }: SystemOptions): Promise<Plane> {
-  return startPlane({
+async function startLocal({ dir, port, log, signal }: SystemOptions): Promise<Plane> {
+  log('starting a control plane: kube-apiserver with etcd, and the garbage collector …')
+  return await startPlane({
     dir: path.join(dir, 'control-plane'),
     name: 'nso',
     audit: true,
@@ -118,109 +111,81 @@ function startLocal({ dir, port, log, signal }: SystemOptions): Promise<Plane> {
   })
 }
 
-async function ended(component: Component): Promise<string> {
-  const code = await component.exited
-  return `${component.name} ended with status ${code}; its log is ${component.logPath}`
-}
+type PartsRequest = SystemOptions & { kubeconfigPath: string; location: string | undefined }
 
-/** Everything that NSO, Galactic and the stand-in node need, by server-side apply: on a used cluster a no-op. */
-async function install(kubeconfigPath: string, { policy, log, signal }: SystemOptions): Promise<void> {
-  const nso = nsoManifests()
-  const galactic = galacticManifests()
-  const joint = parseManifests(await readFile(path.join(root, 'deploy', 'data-planes', 'galactic.yaml'), 'utf8'))
-  const withPolicy = policy ?? (await servesMutatingPolicies(kubeconfigPath))
-  const manifests = [
-    ...nso.crds,
-    ...galactic.crds,
-    ...(await missingCrds(kubeconfigPath, galactic.local as KubeObject[])),
-    ...nso.rbac,
-    ...galactic.rbac,
-    ...standInNodeManifests(),
-    ...(withPolicy ? nso.policies : []),
-    ...joint,
-  ] as KubeObject[]
-  await installManifests(kubeconfigPath, manifests, { signal })
-  const note = withPolicy ? '' : ' (without the admission policy: this server does not serve MutatingAdmissionPolicy v1)'
-  log(`installed ${manifests.length} manifests: CRDs, roles, admission policy, the DataPlane galactic${note}`)
-}
-
-/** CRDs of others (Multus, the node's router) are installed where they are missing and left alone where they stand. */
-async function missingCrds(kubeconfigPath: string, crds: readonly KubeObject[]): Promise<KubeObject[]> {
-  const connection = await connect(kubeconfigPath)
-  try {
-    const stands = async ({ metadata }: KubeObject) => {
-      const { status } = await connection.request({
-        path: `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${metadata.name}`,
-      })
-      return status === 200
+async function startParts({ dir, log, kubeconfigPath, location, ...options }: PartsRequest, stops: Stops): Promise<Parts> {
+  const failing = new AbortController()
+  const signal = AbortSignal.any([options.signal, failing.signal])
+  const identity = async (account: Account, file: string) => {
+    const { path: written, stop } = await keepIdentity({ kubeconfigPath, account, file: path.join(dir, file), log })
+    stops.push(async () => stop())
+    return written
+  }
+  const [nsoConfig, galacticConfig, nodeConfig] = await Promise.all([
+    identity(nsoAccount, 'nso.kubeconfig'),
+    identity(galacticAccount, 'galactic.kubeconfig'),
+    identity(standInNodeAccount, 'stand-in-node.kubeconfig'),
+  ])
+  const others: Stops = []
+  // All of them at once, and all at once they are stopped.
+  stops.push(() => Promise.all(others.map((stop) => stop())))
+  const keep = async <T extends Running>(name: string, begin: (signal: AbortSignal) => Promise<T>) => {
+    try {
+      const part = await supervise({ name, start: begin, signal, clock: systemClock, log })
+      others.push(() => part.stop())
+      return part
+    } catch (error) {
+      failing.abort(error)
+      throw error
     }
-    const found = await Promise.all(crds.map(stands))
-    return crds.filter((_, index) => !found[index])
-  } finally {
-    connection.close()
   }
+  const process = (name: string, module: string, kubeconfig: string, more: readonly string[] = []) =>
+    keep(name, (ending) => startProcess({ name, module, kubeconfig, more, dir, signal: ending }))
+  const nsoFlags = location === undefined ? [] : ['--location', location]
+  const starts = [
+    process('NSO', '@nso/operator/main', nsoConfig, nsoFlags),
+    process('Galactic', 'galactic/main', galacticConfig),
+    keep('the stand-in node', async () => startNode(nodeConfig)),
+  ] as const
+  // When one fails the others end with it: nothing may become ready after everything was stopped.
+  await Promise.allSettled(starts)
+  const [nso, galactic, node] = await Promise.all(starts)
+  return { nso, galactic, node }
 }
 
-async function servesMutatingPolicies(kubeconfigPath: string): Promise<boolean> {
-  const connection = await connect(kubeconfigPath)
-  try {
-    const { body } = await connection.request({ path: '/apis/admissionregistration.k8s.io/v1' })
-    const resources = (body as { resources?: { name: string }[] } | undefined)?.resources ?? []
-    return resources.some(({ name }) => name === 'mutatingadmissionpolicies')
-  } finally {
-    connection.close()
-  }
+type ProcessRequest = {
+  name: string
+  module: string
+  kubeconfig: string
+  more: readonly string[]
+  dir: string
+  signal: AbortSignal
 }
 
-type Keep = {
-  kubeconfigPath: string
-  account: Account
-  file: string
-  stops: (() => Promise<void>)[]
-  log: (line: string) => void
-}
-
-/** Writes the kubeconfig of an account now, and again before its token is half through, until the system stops. */
-async function keepIdentity({ kubeconfigPath, account, file, stops, log }: Keep): Promise<string> {
-  let cancel = () => {}
-  const write = async () => {
-    const againMs = await writeAccountKubeconfig(kubeconfigPath, account, file)
-    cancel = systemClock.after(againMs, () => void renew())
-  }
-  const renew = () =>
-    write().catch((error: unknown) => {
-      log(`no new token for ${account.name} (${String(error)}); trying again in a minute`)
-      cancel = systemClock.after(60_000, () => void renew())
-    })
-  await write()
-  stops.push(async () => cancel())
-  return file
-}
-
-type Part = { name: string; script: string; kubeconfig: string; dir: string; stops: (() => Promise<void>)[]; signal: AbortSignal }
-
-async function startPart({ name, script, kubeconfig, dir, stops, signal }: Part): Promise<Component> {
+async function startProcess({ name, module, kubeconfig, more, dir, signal }: ProcessRequest): Promise<Process> {
+  const level = process.env.NSO_LOG_LEVEL ?? 'info'
   const component = await startComponent({
     name,
-    script,
+    script: fileURLToPath(import.meta.resolve(module)),
     args: ({ metrics }) => [
-      '--kubeconfig',
-      kubeconfig,
-      '--leader-elect',
-      '--log-level',
-      logLevel,
-      '--metrics-bind-address',
-      metrics,
+      ...['--kubeconfig', kubeconfig, '--leader-elect', '--log-level', level, '--metrics-bind-address', metrics],
+      ...more,
     ],
-    logPath: path.join(dir, `${name}.log`),
+    logPath: path.join(dir, `${name.toLowerCase()}.log`),
     signal,
   })
-  stops.push(() => component.stop())
-  return component
+  return {
+    component,
+    ended: component.exited.then((how) => obituary(component, how)),
+    stop: () => component.stop(),
+  }
 }
 
-function startNode(kubeconfig: string, stops: (() => Promise<void>)[]): StandInNode {
+function startNode(kubeconfig: string): Running {
   const node = startStandInNode({ kubeconfig, log: createLogger({ name: 'stand-in-node', level: 'silent' }) })
-  stops.push(() => node.stop())
-  return node
+  const ended = node.running.then(
+    () => 'the stand-in node ended',
+    (error: unknown) => `the stand-in node ended: ${String(error)}`,
+  )
+  return { ended, stop: () => node.stop().catch(() => {}) }
 }

@@ -24,7 +24,7 @@ test('a tree shows each object below the one it stands for, with its conditions'
   assert.deepEqual(text, [
     'NetworkInterfaceClaim demo/web-0',
     '│  fd20::/96',
-    '│  Ready         True    Ready · Ready says so',
+    '│  Ready           True    Ready · Ready says so',
     '└─ NetworkInterface demo/web-0',
     '   └─ VPCAttachment demo/web-0',
   ])

@@ -35,5 +35,5 @@ export function conditionsOf(object: KubeObject): ConditionLike[] {
 
 function conditionLine({ type, status, reason, message }: ConditionLike, paint: Paint): string {
   const tone = status === 'True' ? 'good' : status === 'False' ? 'bad' : 'dim'
-  return `${String(type).padEnd(13)} ${paint(String(status).padEnd(7), tone)} ${String(reason)}${message ? paint(` · ${String(message)}`, 'dim') : ''}`
+  return `${String(type).padEnd(15)} ${paint(String(status).padEnd(7), tone)} ${String(reason)}${message ? paint(` · ${String(message)}`, 'dim') : ''}`
 }

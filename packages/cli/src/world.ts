@@ -78,7 +78,7 @@ function treeOf({ interfaces, attachments, definitions }: Caches, claim: KubeObj
     notes: addressNotes(claim),
     children: node(
       interfaces.get(key),
-      node(attachment, node(definitions.get(key), []), identityNotes(attachment)),
+      node(attachment, node(definitions.get(key), [], definitionNotes(definitions.get(key))), identityNotes(attachment)),
       interfaceNotes(interfaces.get(key)),
     ),
   }
@@ -99,4 +99,12 @@ function interfaceNotes(nic: KubeObject | undefined): string[] {
 function identityNotes(attachment: KubeObject | undefined): string[] {
   const { vpc, vpcAttachment, node } = (attachment?.status ?? {}) as { vpc?: string; vpcAttachment?: string; node?: string }
   return vpc ? [`identity ${vpc}-${vpcAttachment ?? '?'}${node ? ` on ${node}` : ''}`] : []
+}
+
+/** The plugins that a node will run for it. */
+function definitionNotes(definition: KubeObject | undefined): string[] {
+  const { config } = (definition?.spec ?? {}) as { config?: string }
+  const { type, plugins = [{ type }] } = JSON.parse(config || '{}') as { type?: string; plugins?: { type?: string }[] }
+  const names = plugins.flatMap((plugin) => plugin.type ?? [])
+  return names.length > 0 ? [`CNI plugin ${names.join(', ')}`] : []
 }

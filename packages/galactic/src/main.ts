@@ -1,6 +1,6 @@
 /** Galactic's process: flags, signals, exit status. */
 import { Command, Option } from 'commander'
-import { createLogger, type LogLevel } from 'kube-control-loop'
+import { createLogger, type LogLevel, type ManagerOptions } from 'kube-control-loop'
 import { createGalactic, defaultSettings, leaseName } from './app.ts'
 import { parseBindAddress, parseDuration } from './settings.ts'
 
@@ -39,9 +39,10 @@ export function galacticCommand(start: (flags: Flags) => Promise<void>): Command
         .default(loopback, '127.0.0.1, any free port'),
     )
     .addOption(
-      new Option('--health-probe-bind-address <host:port>', 'where they are served when --metrics-bind-address is 0').argParser(
-        parseBindAddress,
-      ),
+      new Option(
+        '--health-probe-bind-address <host:port>',
+        'where /healthz and /readyz are served as well, without metrics',
+      ).argParser(parseBindAddress),
     )
     .addOption(
       new Option('--detach-grace <duration>', 'how long a deleted attachment waits for its advertisement to be withdrawn')
@@ -58,7 +59,7 @@ async function start(flags: Flags): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => stop.abort(new Error(signal)))
   }
-  const server = flags.metricsBindAddress ?? flags.healthProbeBindAddress
+  const server = serverOf(flags)
   const galactic = createGalactic({
     log,
     settings: { systemNamespace: flags.namespace, detachGraceMs: flags.detachGrace },
@@ -72,6 +73,12 @@ async function start(flags: Flags): Promise<void> {
     log.error({ err: error }, 'galactic ended')
     process.exitCode = 1
   }
+}
+
+/** Metrics and probes on the first address, probes also on the second; where metrics are off, probes alone have theirs. */
+function serverOf({ metricsBindAddress: metrics, healthProbeBindAddress: probes }: Flags): ManagerOptions['server'] {
+  if (!metrics) return probes
+  return probes ? { ...metrics, probes } : metrics
 }
 
 if (import.meta.main) await galacticCommand(start).parseAsync()

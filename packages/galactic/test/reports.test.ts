@@ -178,6 +178,8 @@ test('a definition changed, unlabelled or deleted by someone else is put right w
   const attachment = await makeReady('web-0')
   const at = { namespace, name: 'web-0' }
   const before = await definitionAt('web-0')
+  const meddling = { kind: 'NetworkAttachmentDefinition', ...at, why: 'someone else changes it' }
+  for (const path of ['spec', 'metadata.labels']) world.recorder.expect({ ...meddling, path })
   await client().jsonPatch(
     NetworkAttachmentDefinition,
     at,
@@ -210,6 +212,7 @@ test('someone else’s definition under the name is left alone and named; when i
     metadata: { ...at },
     spec: { config: 'not even JSON' },
   }
+  world.recorder.expect({ kind: foreign.kind, ...at, path: 'spec', why: 'someone else makes it' })
   await client().create(NetworkAttachmentDefinition, foreign, by, never)
   await client().create(VPCAttachment, attachmentOf(namespace, 'web-0', 'blue'), by, never)
   await attachmentIs(client(), at, 'in conflict', (found) => conditionOf(found, 'Ready') === 'False AttachmentDefinitionConflict')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, beforeEach, test } from 'node:test'
-import { apiVersionOf, createManager, silentLogger } from 'kube-control-loop'
+import { apiVersionOf, createClient, createManager, silentLogger, systemClock } from 'kube-control-loop'
 import { scriptTransport } from 'kube-control-loop/testing'
 import { type AuditEntry, readAudit, tailAudit } from 'kube-localplane'
 import { eventually } from 'kube-localplane/testing'
@@ -56,11 +56,14 @@ async function makeVpc(): Promise<string> {
   return eventually('the VPC has its identifier', async () => (await client().find(VPC, at('blue'), never))?.status?.vpc)
 }
 
+/** Galactic itself, as an earlier leader: same identity, same field managers. */
+const leader = () => createClient(world.transport(world.galacticKubeconfig), { clock: systemClock, jitter: Math.random })
+
 /** Stores a status as an earlier leader did. */
 function leaderWrote<K extends typeof VPC | typeof VPCAttachment>(kind: K, name: string, status: object): Promise<unknown> {
   const body = { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata: at(name), status }
   const manager = kind.kind === 'VPC' ? 'galactic-vpc' : 'galactic-vpcattachment'
-  return client().apply<unknown, unknown>(
+  return leader().apply<unknown, unknown>(
     kind as never,
     { ...at(name), subresource: 'status' },
     body,
@@ -88,7 +91,7 @@ test('after a crash between definition and status, with a node that advertises a
   await first.stop()
   const attachment = await attach('web-0')
   const identity = { vpc, attachment: 'zz' }
-  await client().create(
+  await leader().create(
     NetworkAttachmentDefinition,
     {
       apiVersion: apiVersionOf(NetworkAttachmentDefinition),

@@ -9,7 +9,15 @@ export {
   jsonPatch,
   mergePatch,
 } from './api-connection.ts'
-export { type AuditEntry, type AuditedKinds, type AuditRange, followAudit, parseAuditLine, readAudit, tailAudit } from './audit.ts'
+export {
+  type AuditEntry,
+  type AuditedKinds,
+  type AuditRange,
+  followAudit,
+  parseAuditLine,
+  readAudit,
+  tailAudit,
+} from './audit.ts'
 export type { Identity } from './certificates.ts'
 export { type ControlPlane, cacheRoot, type EnsureOptions, ensureControlPlane, type Log } from './control-plane.ts'
 export { LocalplaneError, type LocalplaneErrorCode } from './errors.ts'

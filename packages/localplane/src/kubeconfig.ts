@@ -21,7 +21,11 @@ export async function writeKubeconfig(path: string, access: Access & { cluster: 
     : credential.certificate && credential.key
       ? { 'client-certificate-data': base64(credential.certificate), 'client-key-data': base64(credential.key) }
       : {}
-  const cluster = { server: access.url, ...(access.ca ? { 'certificate-authority-data': base64(access.ca) } : {}) }
+  const cluster = {
+    server: access.url,
+    ...(access.ca ? { 'certificate-authority-data': base64(access.ca) } : {}),
+    ...(access.insecure ? { 'insecure-skip-tls-verify': true } : {}),
+  }
   const context = { cluster: access.cluster, user: access.user, ...(access.namespace ? { namespace: access.namespace } : {}) }
   const config = {
     apiVersion: 'v1',

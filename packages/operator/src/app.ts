@@ -14,6 +14,7 @@ import {
   type LogLevel,
   linkedSignal,
   type Manager,
+  type ManagerOptions,
   systemClock,
   type Transport,
 } from 'kube-control-loop'
@@ -40,7 +41,7 @@ export type OperatorOptions = {
   /** Absent: this process acts without asking. */
   lease?: { namespace: string; name: string; termMs?: number; renewDeadlineMs?: number; retryMs?: number }
   /** Absent: no pages are served. */
-  server?: { host?: string; port: number }
+  server?: ManagerOptions['server']
   /** How long passes in hand may take when the process stops (default 10 s). */
   drainMs?: number
   /** What refused writes mean; see `WriterEnvironment`. */

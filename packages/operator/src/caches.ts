@@ -13,7 +13,7 @@ import {
 } from '@nso/api'
 import { type Cache, type CacheOptions, type Kind, keyFor, type SpecOf, type StatusOf } from 'kube-control-loop'
 import { addressIndexKey, leaseIndexes, listedAddresses } from './addresses/lease.ts'
-import { holderKeyOf, interfaceNameOf } from './interface/holder.ts'
+import { allocationKeyOf, holderKeyOf, interfaceNameOf } from './interface/holder.ts'
 
 const kinds = {
   claims: NetworkInterfaceClaim,
@@ -51,9 +51,7 @@ export function createCaches(make: MakeCache): Caches {
         address: (nic) =>
           listedAddresses(nic).flatMap(({ block }) => (block ? [addressIndexKey(nic.metadata.namespace, block)] : [])),
         /** The claim in whose name the addresses are held. */
-        allocation: (nic) => [
-          keyFor(nic.metadata.annotations?.[annotations.allocationClaim] ?? nic.metadata.name, nic.metadata.namespace),
-        ],
+        allocation: (nic) => [allocationKeyOf(nic)],
       },
     }),
     contexts: make(kinds.contexts, {

@@ -2,7 +2,14 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { Command, Option } from 'commander'
-import { createAccessSource, createHttpTransport, createLogger, type LogLevel, systemClock } from 'kube-control-loop'
+import {
+  createAccessSource,
+  createHttpTransport,
+  createLogger,
+  type LogLevel,
+  type ManagerOptions,
+  systemClock,
+} from 'kube-control-loop'
 import { createOperator, leaseName } from './app.ts'
 import { defaultSettings, parseBindAddress, parseDuration } from './settings.ts'
 
@@ -43,9 +50,10 @@ export function operatorCommand(start: (flags: Flags) => Promise<void>): Command
         .default(loopback, '127.0.0.1, any free port'),
     )
     .addOption(
-      new Option('--health-probe-bind-address <host:port>', 'where they are served when --metrics-bind-address is 0').argParser(
-        parseBindAddress,
-      ),
+      new Option(
+        '--health-probe-bind-address <host:port>',
+        'where /healthz and /readyz are served as well, without metrics',
+      ).argParser(parseBindAddress),
     )
     .addOption(
       duration(
@@ -75,7 +83,7 @@ async function start(flags: Flags): Promise<void> {
     clock: systemClock,
     ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
   })
-  const server = flags.metricsBindAddress ?? flags.healthProbeBindAddress
+  const server = serverOf(flags)
   const operator = createOperator({
     transport: createHttpTransport({ access, clock: systemClock, userAgent: 'nso/0.1.0' }),
     identity: `${hostname()}_${randomUUID()}`,
@@ -95,6 +103,12 @@ async function start(flags: Flags): Promise<void> {
     log.error({ err: error }, 'nso ended')
     process.exitCode = 1
   }
+}
+
+/** Metrics and probes on the first address, probes also on the second; where metrics are off, probes alone have theirs. */
+function serverOf({ metricsBindAddress: metrics, healthProbeBindAddress: probes }: Flags): ManagerOptions['server'] {
+  if (!metrics) return probes
+  return probes ? { ...metrics, probes } : metrics
 }
 
 if (import.meta.main) await operatorCommand(start).parseAsync()

@@ -13,24 +13,27 @@ import {
   type Subnet,
 } from '@nso/api'
 import { type ApiRequest, keyFor, type Transport } from 'kube-control-loop'
-import { scriptTransport, statusAnswer } from 'kube-control-loop/testing'
+import { type Recorder, scriptTransport, statusAnswer } from 'kube-control-loop/testing'
 import { eventually, sharedPlane, testNamespace } from 'kube-localplane/testing'
 import { createBuiltinAllocator } from '../src/addresses/builtin.ts'
 import { readBlock } from '../src/addresses/cidr.ts'
 import { type AllocatorWorld, allocatorCases } from '../src/addresses/contract.ts'
 import { aClaim, aContext, anInterface, aSubnet } from './objects.ts'
 import { transportTo, type View, viewOf } from './server.ts'
+import { auditBodies, record } from './support/record.ts'
 
 const stop = new AbortController()
 let transport: Transport
 /** What the allocator may do: NSO's own account. */
 let asNso: Transport
 let plane: Awaited<ReturnType<typeof sharedPlane>>
+let recorder: Recorder
 
 before(async () => {
-  plane = await sharedPlane()
+  plane = await sharedPlane({ auditBodies })
   const { crds, rbac } = nsoManifests()
   await plane.apply([...crds, ...rbac])
+  recorder = await record(plane, { inNamespace: (name) => name.startsWith('addresses-') })
   transport = transportTo(plane.kubeconfigPath)
   asNso = transportTo(await plane.kubeconfigFor({ serviceAccount: nsoAccount }))
 })
@@ -38,6 +41,7 @@ after(async () => {
   stop.abort()
   await asNso.close()
   await transport.close()
+  await recorder[Symbol.asyncDispose]()
 })
 
 /** One more process's worth of caches and allocator. */

@@ -1,6 +1,7 @@
 /** Claims under lagging events, lost answers, crashes and a second writer, on a real API server behind a scripted wire. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { AddressLease, annotations, NetworkContext, NetworkInterface, NetworkInterfaceClaim, Subnet } from '@nso/api'
 import type { Kind, Transport } from 'kube-control-loop'
 import { answers, type ScriptedTransport, scriptTransport } from 'kube-control-loop/testing'
@@ -18,6 +19,7 @@ import {
   type Running,
   remove,
   startWorld,
+  strip,
   type World,
 } from './world.ts'
 
@@ -110,8 +112,11 @@ test('B34: interface events that come late lead to no second interface, lease or
   })
   const namespace = await world.place()
   await create(client, aClaim(namespace, 'web-0'))
+  const passed = () => metric(/^controller_runtime_reconcile_total\{controller="networkinterfaceclaim"/)
   for (const nudge of ['1', '2', '3']) {
+    const before = await passed()
     await merge(client, NetworkInterfaceClaim, namespace, 'web-0', { metadata: { labels: { nudge } } })
+    await eventually(`pass ${nudge}`, async () => (await passed()) > before)
   }
   await ready(namespace, 'web-0')
   await oneOfEach(namespace)
@@ -159,6 +164,8 @@ test('an interface that someone else was quicker to make: the claim says who hol
   await create(client, aClaim(namespace, 'web-0'))
   await held.arrived()
   const { metadata } = aClaim(namespace, 'web-0')
+  const foreign = { kind: 'NetworkInterface', namespace, name: 'web-0', why: 'the test makes it before NSO can' }
+  for (const path of ['spec', 'metadata.annotations']) world.recorder.expect({ ...foreign, path })
   const other = await create(client, aClaim(namespace, 'other', { networkInterfaceName: 'x', network: { name: 'elsewhere' } }))
   await client.create(
     NetworkInterface,
@@ -304,7 +311,7 @@ test('while NSO was away a claim was removed by force: its interface goes when N
   await create(client, aClaim(namespace, 'web-0'))
   await ready(namespace, 'web-0')
   await running?.stop()
-  await merge(client, NetworkInterfaceClaim, namespace, 'web-0', { metadata: { finalizers: null } })
+  await strip(world, NetworkInterfaceClaim, namespace, 'web-0')
   await remove(client, NetworkInterfaceClaim, namespace, 'web-0')
   running = await world.startNso()
   await gone(client, NetworkInterface, namespace, 'web-0')
@@ -319,7 +326,7 @@ test('while NSO was away a claim was removed by force and made again: it gets an
   await ready(namespace, 'web-0')
   const old = await find(client, NetworkInterface, namespace, 'web-0')
   await running?.stop()
-  await merge(client, NetworkInterfaceClaim, namespace, 'web-0', { metadata: { finalizers: null } })
+  await strip(world, NetworkInterfaceClaim, namespace, 'web-0')
   await remove(client, NetworkInterfaceClaim, namespace, 'web-0')
   await create(client, aClaim(namespace, 'web-0'))
   running = await world.startNso()
@@ -359,4 +366,42 @@ test('100 claims at once: all Ready, no conflict, no error', async () => {
   assert.equal(await reconcileErrors(), 0)
   assert.equal(await metric(/status_ownership_conflicts_total/), 0)
   await oneOfEach(namespace, 100)
+})
+
+test('B52: when the location has another name, what was made under the old one is found and goes', async () => {
+  const { client } = world
+  await startScripted()
+  const namespace = await world.place({ families: ['IPv6', 'IPv4'] })
+  await create(client, aClaim(namespace, 'web-0', { ipFamilies: ['IPv6', 'IPv4'] }))
+  await ready(namespace, 'web-0')
+  await running?.stop()
+  running = await world.startNso({ settings: { location: 'elsewhere' } })
+  await remove(client, NetworkInterfaceClaim, namespace, 'web-0')
+  await gone(client, NetworkInterfaceClaim, namespace, 'web-0')
+  await oneOfEach(namespace, 0)
+  assert.equal(await reconcileErrors(), 0)
+})
+
+test('B31: claims that fail once and go leave no metric series and nothing in the caches', async () => {
+  const { client } = world
+  const script = await startScripted()
+  const namespace = await world.place()
+  const come = async (batch: string) => {
+    script.on({ method: 'PATCH', path: claimStatus }, { times: 15 }).answer(answers.internalError())
+    const names = Array.from({ length: 15 }, (_, at) => `${batch}-${at}`)
+    await Promise.all(names.map((name) => create(client, aClaim(namespace, name))))
+    await Promise.all(names.map((name) => ready(namespace, name)))
+    await Promise.all(names.map((name) => remove(client, NetworkInterfaceClaim, namespace, name)))
+    await Promise.all(names.map((name) => gone(client, NetworkInterfaceClaim, namespace, name)))
+    await oneOfEach(namespace, 0)
+    const caches = running?.operator.caches
+    const held = () => [caches?.claims.size, caches?.interfaces.size, caches?.leases.size]
+    return { held, series: ((await running?.operator.manager.metrics.page()) ?? '').split('\n').length }
+  }
+  const first = await come('first')
+  const before = first.held()
+  const second = await come('second')
+  await eventually('the caches are as before', () => isDeepStrictEqual(second.held(), before))
+  assert.equal(await reconcileErrors(), 30)
+  assert.equal(second.series, first.series)
 })

@@ -5,7 +5,21 @@ import { AddressLease, DataPlane, finalizers, NetworkContext, NetworkInterface, 
 import type { Kind } from 'kube-control-loop'
 import { eventually } from 'kube-localplane/testing'
 import { ToyAttachment, toyManifests } from './toy-plane.ts'
-import { aClaim, claimSays, create, find, gone, know, listed, merge, remove, said, startWorld, type World } from './world.ts'
+import {
+  aClaim,
+  claimSays,
+  create,
+  find,
+  gone,
+  know,
+  listed,
+  merge,
+  remove,
+  said,
+  startWorld,
+  strip,
+  type World,
+} from './world.ts'
 
 know(NetworkContext, Subnet, NetworkInterface, NetworkInterfaceClaim, AddressLease, DataPlane)
 
@@ -45,6 +59,27 @@ test('Delete: interface, attachment and addresses go with the claim', async () =
   await ready(namespace, 'web-0')
   await remove(client, NetworkInterfaceClaim, namespace, 'web-0')
   await nothingLeft(namespace)
+})
+
+test('a retained interface that another claim took, deleted by hand: the addresses of its first claim come back', async () => {
+  const { client } = world
+  const namespace = await world.place()
+  const retained = { reclaimPolicy: 'Retain', networkInterfaceName: 'nic' } as const
+  await create(client, aClaim(namespace, 'first', retained))
+  await ready(namespace, 'first')
+  await remove(client, NetworkInterfaceClaim, namespace, 'first')
+  await gone(client, NetworkInterfaceClaim, namespace, 'first')
+  await create(client, aClaim(namespace, 'second', retained))
+  await ready(namespace, 'second')
+  const before = await find(client, NetworkInterface, namespace, 'nic')
+  await remove(client, NetworkInterface, namespace, 'nic')
+  await eventually('what is leased is what the new interface lists', async () => {
+    const nic = await find(client, NetworkInterface, namespace, 'nic')
+    const leased = (await listed(client, AddressLease, namespace)).map(({ spec }) => spec.address)
+    assert.deepEqual(leased, await addressesOf(namespace, 'nic'))
+    return nic !== undefined && nic.metadata.uid !== before?.metadata.uid
+  })
+  await ready(namespace, 'second')
 })
 
 test('B42: Retain keeps interface and addresses for the next claim, and gives them back with the interface', async () => {
@@ -109,7 +144,7 @@ for (const reclaimPolicy of ['Delete', 'Retain'] as const) {
     toy.behave({ letsGo: false })
     await remove(client, NetworkInterface, namespace, 'web-0')
     await remove(client, NetworkInterfaceClaim, namespace, 'web-0')
-    await merge(client, NetworkInterfaceClaim, namespace, 'web-0', { metadata: { finalizers: null } })
+    await strip(world, NetworkInterfaceClaim, namespace, 'web-0')
     await eventually('the claim is made again', () =>
       create(client, aClaim(namespace, 'web-0', { reclaimPolicy })).catch(() => undefined),
     )
@@ -184,7 +219,7 @@ test('B38: deletion needs no network context, subnet or data plane', async () =>
   await ready(namespace, 'web-0')
   await remove(client, Subnet, namespace, 'net-here-0')
   await remove(client, NetworkContext, namespace, 'net-here')
-  await merge(client, NetworkContext, namespace, 'net-here', { metadata: { finalizers: null } }).catch(() => {})
+  await strip(world, NetworkContext, namespace, 'net-here').catch(() => {})
   await remove(client, DataPlane, undefined, 'toy')
   try {
     await claimSays(client, namespace, 'web-0', 'Prepared', 'False NoDataPlane')
@@ -232,7 +267,7 @@ test('B12: a claim whose deletion something holds up says what it waits for, for
   })
   assert.match(left.status?.conditions?.[0]?.message ?? '', /finalizers of others \(example.dev\/hold\)/)
   assert.equal(left.status?.addresses, undefined)
-  await merge(client, NetworkInterfaceClaim, namespace, 'web-0', { metadata: { finalizers: null } })
+  await strip(world, NetworkInterfaceClaim, namespace, 'web-0')
   await nothingLeft(namespace)
 })
 
@@ -247,7 +282,7 @@ test('B40: a claim that is being deleted and never had the finalizer gets none, 
     const claim = await find(client, NetworkInterfaceClaim, namespace, 'web-0')
     return claim?.metadata.finalizers?.join() === 'example.dev/hold'
   })
-  await merge(client, NetworkInterfaceClaim, namespace, 'web-0', { metadata: { finalizers: null } })
+  await strip(world, NetworkInterfaceClaim, namespace, 'web-0')
   await nothingLeft(namespace)
 })
 
@@ -274,7 +309,7 @@ test('an interface whose claim lost its finalizer by force goes, and its address
   world.toy.behave({ letsGo: false })
   await remove(client, NetworkInterface, namespace, 'web-0')
   await remove(client, NetworkInterfaceClaim, namespace, 'web-0')
-  await merge(client, NetworkInterfaceClaim, namespace, 'web-0', { metadata: { finalizers: null } })
+  await strip(world, NetworkInterfaceClaim, namespace, 'web-0')
   await gone(client, NetworkInterfaceClaim, namespace, 'web-0')
   world.toy.behave({ letsGo: true })
   await nothingLeft(namespace)

@@ -38,6 +38,10 @@ before(async () => {
 after(() => world[Symbol.asyncDispose]())
 beforeEach(() => world.toy.behave({ prepares: true, programs: true, letsGo: true }))
 
+/** The test makes an object that only NSO makes. */
+const playsNso = (kind: string, namespace: string, name: string) =>
+  world.recorder.expect({ kind, namespace, name, path: 'spec', why: 'the test plays NSO' })
+
 const ready = (namespace: string, name: string) => claimSays(world.client, namespace, name, 'Ready', 'True Ready')
 
 test('a claim becomes Ready with one write for each hop, one status at Prepared and one at Programmed', async () => {
@@ -307,6 +311,7 @@ test('an address that someone else holds is reported: Allocated is lost, Bound a
     metadata: { name: lease.metadata.name, namespace },
     spec: { ...lease.spec, holder: { claimName: 'thief', claimUID: uid, family: 'IPv6' as const } },
   }
+  playsNso('AddressLease', namespace, lease.metadata.name)
   // NSO puts the lease back at once: the thief tries until it is the first.
   await eventually('the thief has it', async () => {
     await client.remove(AddressLease, lease.metadata, {}, AbortSignal.timeout(5_000)).catch(() => {})
@@ -361,6 +366,7 @@ test('a lease that a claim holds and its interface does not list is given back',
       holder: { claimName: 'web-0', claimUID: uid, family: 'IPv6' as const },
     },
   }
+  playsNso('AddressLease', namespace, surplus.metadata.name)
   await create(client, surplus)
   await eventually('the surplus is gone', async () => !(await find(client, AddressLease, namespace, surplus.metadata.name)))
   await ready(namespace, 'web-0')
@@ -381,6 +387,7 @@ test('a lease of a claim that never was is given back', async () => {
       holder: { claimName: 'nobody', claimUID: 'nobody-uid', family: 'IPv6' as const },
     },
   }
+  playsNso('AddressLease', namespace, stray.metadata.name)
   await create(client, stray)
   await eventually('it is gone', async () => !(await find(client, AddressLease, namespace, stray.metadata.name)))
 })

@@ -12,10 +12,12 @@ import {
   silentLogger,
   systemClock,
 } from 'kube-control-loop'
+import type { Recorder } from 'kube-control-loop/testing'
 import { type Plane, startPlane } from 'kube-localplane'
 import { eventually } from 'kube-localplane/testing'
 import { type Caches, createCaches } from '../src/caches.ts'
 import { createDataPlanes, type DataPlaneModule } from '../src/dataplane/index.ts'
+import { auditBodies, record } from './support/record.ts'
 
 export type World = {
   plane: Plane
@@ -26,11 +28,23 @@ export type World = {
   stop(): Promise<void>
 }
 
-export async function startWorld(name: string): Promise<Plane> {
-  const plane = await startPlane({ name, fresh: true, audit: true })
+/** Stopping it fails where any version of any object was not as documented. */
+export async function startWorld(name: string): Promise<Plane & { recorder: Recorder }> {
+  const plane = await startPlane({ name, fresh: true, auditBodies })
   const { crds, rbac } = nsoManifests()
   await plane.apply([...crds, ...rbac])
-  return plane
+  const recorder = await record(plane)
+  return {
+    ...plane,
+    recorder,
+    async stop() {
+      try {
+        await recorder[Symbol.asyncDispose]()
+      } finally {
+        await plane.stop()
+      }
+    },
+  }
 }
 
 /** One life of the process, without anything but data planes in it. */

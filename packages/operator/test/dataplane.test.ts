@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import type { NetworkInterface } from '@nso/api'
 import { galacticManifests } from 'galactic/manifests'
 import { type KubeObject, keyOf } from 'kube-control-loop'
-import { type AuditEntry, type Plane, parseManifests, readAudit, tailAudit } from 'kube-localplane'
+import { type AuditEntry, parseManifests, readAudit, tailAudit } from 'kube-localplane'
 import { eventually, type TestNamespace, testNamespace } from 'kube-localplane/testing'
 import type { TemplateScope } from '../src/dataplane/types.ts'
 import {
@@ -24,7 +24,7 @@ import { aContext, anInterface, aSubnet } from './objects.ts'
 const nso = '/apis/networking.datumapis.com/v1alpha'
 const signal = new AbortController().signal
 
-let plane: Plane
+let plane: Awaited<ReturnType<typeof startWorld>>
 let world: World
 let namespace: TestNamespace
 
@@ -49,8 +49,12 @@ async function store(plural: string, object: KubeObject): Promise<KubeObject> {
   })) as KubeObject
 }
 
-const interfaceNamed = async (name: string, spec: Partial<NetworkInterface['spec']> = {}) =>
-  (await store('networkinterfaces', anInterface({ metadata: { name }, spec }))) as NetworkInterface
+/** The test plays the controllers of claims. */
+const interfaceNamed = async (name: string, spec: Partial<NetworkInterface['spec']> = {}) => {
+  const played = { kind: 'NetworkInterface', namespace: namespace.name, name, why: 'the test plays the claim controller' }
+  for (const path of ['spec', 'metadata']) plane.recorder.expect({ ...played, path })
+  return (await store('networkinterfaces', anInterface({ metadata: { name }, spec }))) as NetworkInterface
+}
 
 const remove = (path: string) => plane.connection.must({ method: 'DELETE', path })
 const crdPath = (plural: string) => `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.${toyGroup}`

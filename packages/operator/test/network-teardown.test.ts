@@ -13,6 +13,14 @@ before(async () => {
   world = await startWorld()
 })
 after(() => world[Symbol.asyncDispose]())
+
+/** An interface as claims would have it; the test plays their controllers. */
+function makeInterface(metadata: Parameters<typeof anInterface>[0]): Promise<NetworkInterface> {
+  const object = anInterface(metadata)
+  const { namespace, name } = object.metadata
+  world.recorder.expect({ kind: object.kind, namespace, name, path: '*', why: 'the test plays the controllers of claims' })
+  return world.create(NetworkInterface, object)
+}
 afterEach(() => world.clearLocations())
 
 test('B39: network, contexts, Subnets and interfaces deleted at once all go, the ranges after the last interface', async () => {
@@ -21,8 +29,7 @@ test('B39: network, contexts, Subnets and interfaces deleted at once all go, the
   await world.create(ServingLocation, location('dfw'))
   const net = await world.create(Network, network(namespace.name, 'net'))
   const context = await world.readyContext(namespace.name, 'net-dfw')
-  const nic = anInterface({ metadata: { namespace: namespace.name, labels: { [labels.location]: 'dfw' } } })
-  const stored = await world.create(NetworkInterface, nic)
+  const stored = await makeInterface({ metadata: { namespace: namespace.name, labels: { [labels.location]: 'dfw' } } })
   await eventually('the context is held', async () => {
     const held = await world.find(NetworkContext, namespace.name, 'net-dfw')
     return held?.metadata.finalizers?.includes(finalizers.contextInUse) || undefined
@@ -57,7 +64,7 @@ test('the hold ends with the last interface, on every location, and only on the 
   }
   const make = async (name: string, at: string) => {
     const metadata = { namespace: namespace.name, name, finalizers: [], labels: { [labels.location]: at } }
-    return world.create(NetworkInterface, anInterface({ metadata }))
+    return makeInterface({ metadata })
   }
   const isHeld = async (context: string) =>
     (await world.find(NetworkContext, namespace.name, context))?.metadata.finalizers?.includes(finalizers.contextInUse) ?? false
@@ -80,10 +87,7 @@ test('a cache that lost sight of a location or an interface takes nothing away',
   const dfw = await world.create(ServingLocation, location('dfw'))
   await world.create(Network, network(namespace.name, 'net'))
   await world.readyContext(namespace.name, 'net-dfw')
-  const nic = await world.create(
-    NetworkInterface,
-    anInterface({ metadata: { namespace: namespace.name, labels: { [labels.location]: 'dfw' } } }),
-  )
+  const nic = await makeInterface({ metadata: { namespace: namespace.name, labels: { [labels.location]: 'dfw' } } })
   const held = async () =>
     (await world.find(NetworkContext, namespace.name, 'net-dfw'))?.metadata.finalizers?.includes(finalizers.contextInUse)
   await eventually('the context is held', async () => (await held()) || undefined)

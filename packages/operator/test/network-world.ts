@@ -14,13 +14,14 @@ import {
   systemClock,
   type Transport,
 } from 'kube-control-loop'
-import { type ScriptedTransport, scriptTransport } from 'kube-control-loop/testing'
+import { type Recorder, type ScriptedTransport, scriptTransport } from 'kube-control-loop/testing'
 import { type Plane, startPlane } from 'kube-localplane'
 import { eventually } from 'kube-localplane/testing'
 import { type Block, overlaps, readBlock } from '../src/addresses/cidr.ts'
 import type { Caches } from '../src/caches.ts'
 import { createNetworkControllers } from '../src/network/index.ts'
 import { transportTo, viewOf } from './server.ts'
+import { auditBodies, record } from './support/record.ts'
 
 export const forever = AbortSignal.timeout(600_000)
 export const by = { fieldManager: 'test' }
@@ -83,6 +84,8 @@ export async function startSystem(namespace: string, over: Transport): Promise<S
 /** A control plane, seen as its administrator and as NSO. */
 export type World = AsyncDisposable & {
   readonly plane: Plane
+  /** Holds every version of every object against the tables, and fails the disposal where one is not as documented. */
+  readonly recorder: Recorder
   readonly client: Client
   /** What the controllers may do: NSO's own account. */
   readonly asNso: Transport
@@ -101,14 +104,16 @@ export type World = AsyncDisposable & {
 
 /** With ServingLocations of its own, since they belong to the whole cluster. */
 export async function startWorld(): Promise<World> {
-  const plane = await startPlane({ name: 'network-test', audit: false })
+  const plane = await startPlane({ name: 'network-test', auditBodies })
   const { crds, rbac } = nsoManifests()
   await plane.apply([...crds, ...rbac])
+  const recorder = await record(plane)
   const transport = transportTo(plane.kubeconfigPath)
   const asNso = transportTo(await plane.kubeconfigFor({ serviceAccount: nsoAccount }))
   const client = createClient(transport, { clock: systemClock, jitter: Math.random })
   const world: World = {
     plane,
+    recorder,
     client,
     asNso,
     system: (namespace, over = asNso) => startSystem(namespace, over),
@@ -138,7 +143,11 @@ export async function startWorld(): Promise<World> {
     async [Symbol.asyncDispose]() {
       await asNso.close()
       await transport.close()
-      await plane.stop()
+      try {
+        await recorder[Symbol.asyncDispose]()
+      } finally {
+        await plane.stop()
+      }
     },
   }
   return world

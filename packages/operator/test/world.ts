@@ -219,6 +219,12 @@ export function gone<S, T>(client: Client, kind: Kind<S, T>, namespace: string, 
   })
 }
 
+/** Takes away all finalizers, whoever needs them still: an administrator who runs out of patience. */
+export async function strip<S, T>({ client, recorder }: World, kind: Kind<S, T>, namespace: string, name: string) {
+  recorder.expect({ kind: kind.kind, namespace, name, path: 'metadata.finalizers', why: 'taken away by force', maybe: true })
+  await merge(client, kind, namespace, name, { metadata: { finalizers: null } })
+}
+
 /** A change as a user makes it. */
 export async function merge<S, T>(
   client: Client,

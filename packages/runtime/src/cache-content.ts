@@ -92,10 +92,14 @@ export function createCacheContent<S, T>(
 
   const emptied = () => [...store.keys()].flatMap((key) => drop(key, true))
 
+  /** Told before: the list, or what the watch had reached, has it already. A server may repeat itself after a resume. */
+  const isOldNews = ({ metadata }: O) => orderOfVersions(metadata.resourceVersion, newest) === 'older'
+
   return {
     store,
-    changed: (object) => put(object, true, false),
+    changed: (object) => (isOldNews(object) ? [] : put(object, true, false)),
     deleted(object) {
+      if (isOldNews(object)) return []
       const key = keyOf(object)
       const { uid, resourceVersion } = object.metadata
       if (uid) graves.bury(key, uid, true)

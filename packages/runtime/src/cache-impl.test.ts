@@ -56,11 +56,34 @@ test('an index follows a changed value, and asking for one that was not declared
   await world.end()
 })
 
+test('B17: adds and deletes of things long gone, told again after a resume, are no news', async () => {
+  const world = await syncedCache({}, widget('a', '5'))
+  world.watch.bookmark('600')
+  await world.clock.advance(10_000)
+  const second = world.nextWatch()
+  world.watch.end()
+  await turns()
+  world.heard()
+  second.send('ADDED', widget('long-gone', '300'))
+  second.send('MODIFIED', widget('long-gone', '301'))
+  second.send('DELETED', widget('long-gone', '302'))
+  second.send('DELETED', widget('a', '4', { uid: 'uid-of-an-earlier-a' }))
+  second.send('ADDED', widget('new', '601'))
+  await turns()
+  assert.equal(world.heard(), '+new@601')
+  assert.equal(world.cache.get('default/a')?.metadata.resourceVersion, '5')
+  assert.equal(world.cache.held.graves, 0)
+  await world.end()
+})
+
 test('B20: versions that a number would round, or a text would sort wrongly, are all applied', async () => {
-  const world = await syncedCache({}, widget('a', '9'))
-  for (const version of ['10', '9007199254740992', '9007199254740993']) world.watch.send('MODIFIED', widget('a', version))
-  world.watch.send('MODIFIED', widget('a', 'opaque-1'))
-  world.watch.send('MODIFIED', widget('a', 'opaque-2'))
+  const world = scriptCache()
+  world.nextList(list('9', widget('a', '9')))
+  const watch = world.nextWatch()
+  await world.start()
+  for (const version of ['10', '9007199254740992', '9007199254740993']) watch.send('MODIFIED', widget('a', version))
+  watch.send('MODIFIED', widget('a', 'opaque-1'))
+  watch.send('MODIFIED', widget('a', 'opaque-2'))
   await turns()
   assert.equal(
     world.heard(),

@@ -31,14 +31,13 @@ export function secondWrites(conflicts: readonly FieldConflict[]): SecondWrite[]
   return conflicts.map(({ manager, field }) => ({ path: documentedPath(field), manager }))
 }
 
-/** Second writes that an answer shows: owners beside the documented one, and changes that nobody owns (`taken` less `known`). */
+/** Second writes that an answer shows: owners beside the documented one, and changes that nobody owns (`taken` less the paths in `told`). */
 export function shownWrites(
   owners: ReadonlyMap<string, readonly string[]>,
   taken: readonly string[],
-  known: readonly SecondWrite[],
+  told: ReadonlySet<string>,
 ): SecondWrite[] {
-  const named = new Set([...owners.keys(), ...known.map((each) => each.path)])
-  const silent = taken.filter((path) => !named.has(path)).map((path) => ({ path, manager: 'unknown' }))
+  const silent = taken.filter((path) => !owners.has(path) && !told.has(path)).map((path) => ({ path, manager: 'unknown' }))
   const owning = [...owners].flatMap(([path, managers]) => managers.map((manager) => ({ path, manager })))
   return [...owning, ...silent]
 }

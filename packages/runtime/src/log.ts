@@ -16,6 +16,8 @@ export type Logger = {
   error: LogMethod
   /** A logger whose lines all carry `bindings`. */
   child(bindings: Record<string, unknown>): Logger
+  /** Whether a line of that level is written; absent: it is. */
+  isLevelEnabled?(level: string): boolean
 }
 
 export type LineSink = { write(line: string): void }
@@ -64,4 +66,5 @@ export const silentLogger: Logger = {
   warn() {},
   error() {},
   child: () => silentLogger,
+  isLevelEnabled: () => false,
 }

@@ -7,6 +7,7 @@ import type { Clock } from './clock.ts'
 import type { Controller } from './controller.ts'
 import { createDispatcher } from './dispatch.ts'
 import { type Key, splitKey } from './kind.ts'
+import { lazyChild } from './lazy-log.ts'
 import { linkedSignal } from './linked-signal.ts'
 import type { Logger } from './log.ts'
 import { type PassEnd, PassTooLong, passEndOf } from './pass-end.ts'
@@ -135,7 +136,7 @@ export function createLoop(controller: Controller, parts: LoopParts): Loop {
   }
 
   const work = async ({ key, urgent }: { key: Key; urgent: boolean }, kill: AbortSignal) => {
-    const item = { key, urgent, log: log.child({ ...splitKey(key), reconcileID: newId() }) }
+    const item = { key, urgent, log: lazyChild(log, () => ({ ...splitKey(key), reconcileID: newId() })) }
     const begun = clock.monotonic()
     metrics.active(1)
     const end = await pass(item, kill)

@@ -20,7 +20,7 @@ import type { LoopParts } from './loop.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import type { Classify } from './races.ts'
 import type { ReflectorOptions } from './reflector.ts'
-import { type Check, createOpsServer } from './server.ts'
+import { type Check, createOpsServer, type OpsServer, type OpsServerOptions } from './server.ts'
 import type { Transport } from './transport.ts'
 import { createWriteRegistry, type WriteRegistry } from './write-registry.ts'
 
@@ -38,7 +38,7 @@ export type ManagerOptions = {
   /** Absent: this process acts without asking. */
   lease?: { namespace: string; name: string; termMs?: number; renewDeadlineMs?: number; retryMs?: number }
   /** Absent: no pages are served. */
-  server?: { host?: string; port: number }
+  server?: Pick<OpsServerOptions, 'host' | 'port' | 'probes'>
   clock?: Clock
   jitter?: Jitter
   log?: Logger
@@ -79,7 +79,7 @@ export type Manager = {
   ready(name: string, check: Check): void
   readonly leads: boolean
   /** Where the pages are served, once `run` has started. */
-  readonly address: { host: string; port: number } | undefined
+  readonly address: Awaited<ReturnType<OpsServer['start']>> | undefined
   /** Runs until the signal is aborted and everything is put away. Rejects when the pages cannot be served. Once only. */
   run(signal: AbortSignal): Promise<void>
 }
@@ -132,7 +132,7 @@ export function createManager(options: ManagerOptions): Manager {
   const caches = createFollowedCaches(clock, log)
   const crew = createCrew({ ...tools, ...options.loop, drainMs: options.drainMs ?? 10_000 })
   const server = options.server ? createOpsServer({ ...options.server, log, metricsPage: metrics.page }) : undefined
-  let address: { host: string; port: number } | undefined
+  let address: Manager['address']
   let started = false
 
   if (elector) server?.health('leader-election', elector.problem)

@@ -6,6 +6,7 @@ import { createClient } from './http-client.ts'
 import { type Kind, type KubeObject, keyOf } from './kind.ts'
 import { createManualClock } from './manual-clock.ts'
 import { createWriter } from './object-writer.ts'
+import type { Classify } from './races.ts'
 import { answers, statusAnswer } from './scripted-answers.ts'
 import { scriptTransport } from './scripted-transport.ts'
 import type { ApiResponse } from './transport.ts'
@@ -35,7 +36,7 @@ function widgetOf(metadata: Partial<Widget['metadata']> = {}): Widget {
   }
 }
 
-function bed(options: { mayBeUnserved?: boolean } = {}) {
+function bed(options: { mayBeUnserved?: boolean; classify?: Classify; cache?: undefined } = {}) {
   const wire = scriptTransport()
   const client = createClient(wire, { clock: createManualClock(), jitter: () => 0, retryForMs: 0 })
   const counted: string[] = []
@@ -164,6 +165,7 @@ describe('a refused write', () => {
         else if (kind === 'gone')
           assert.ok(error instanceof WriteGone && error.why === why && error.target.key === 'space/a', String(error))
         if (kind === 'unserved') assert.ok(error instanceof KindUnserved, String(error))
+        if (error !== undefined && kind !== 'fault') assert.ok((error as Error).cause instanceof ApiError)
         if (kind === 'fault') assert.ok(error instanceof ApiError && error.status === answer.status, String(error))
         assert.deepEqual(counted, kind === 'raced' || kind === 'gone' ? [`${kind} ${labels}`] : [])
         assert.equal(wire.sent({ method: 'GET', path }).length, live === 'not asked' ? 0 : 1)
@@ -226,6 +228,54 @@ test('an aborted write is neither raced nor gone: the reason comes out', async (
   })
   await assert.rejects(writer.remove(widgetOf(), stop.signal), (error) => error === reason)
   assert.deepEqual(counted, [])
+})
+
+test('a write that is aborted while the live object is read is not counted either', async () => {
+  const { wire, writer, counted } = bed()
+  const stop = new AbortController()
+  const reason = new Error('stop')
+  wire.on({ method: 'DELETE' }).answer(answers.modified(widget, at))
+  wire.on({ method: 'GET' }).answer(() => {
+    stop.abort(reason)
+    return answers.ok(widgetOf({ resourceVersion: '9' }))
+  })
+  await assert.rejects(writer.remove(widgetOf(), stop.signal), (error) => error === reason)
+  assert.deepEqual(counted, [])
+})
+
+test('only an answer is judged: a broken connection means nothing, whatever answers mean', async () => {
+  const { wire, writer, counted } = bed({ classify: () => ({ is: 'gone', why: 'not-found' }) })
+  wire.on({}, { times: 9 }).dropBefore()
+  await assert.rejects(methods.patch.run(writer), { code: 'CONNECTION_BROKEN' })
+  wire.on({}).answer(answers.internalError())
+  await assert.rejects(methods.patch.run(writer), WriteGone)
+  assert.deepEqual(counted, ['gone ctl widgets patch not-found'])
+})
+
+describe('a writer of a kind that nobody caches', () => {
+  for (const method of all) {
+    test(`${method} goes through`, async () => {
+      const { wire, writer } = bed({ cache: undefined })
+      wire.on({}, { times: 2 }).answer(answers.ok(widgetOf({ resourceVersion: '2' })))
+      await methods[method].run(writer)
+      wire.on({}, { times: 2 }).answer(answers.ok({ kind: 'Status', status: 'Success' }))
+      if (method === 'remove') await methods[method].run(writer)
+    })
+
+    for (const { says, answer, live, on } of rows) {
+      const want = on[method]
+      if (!want?.startsWith('gone') && !want?.startsWith('raced')) continue
+      test(`${says}, on ${method}: ${want}`, async () => {
+        const { wire, writer, counted } = bed({ cache: undefined })
+        scriptLive(wire, live)
+        wire.on({ where: (request) => request.method !== 'GET' }).answer(answer)
+        const signal = await methods[method].run(writer).catch((error: unknown) => error)
+        assert.ok(signal === undefined || signal instanceof WriteGone || signal instanceof WriteRaced, String(signal))
+        const [kind, why] = want.split(' ')
+        assert.deepEqual(counted, [`${kind} ctl widgets ${methods[method].verb} ${why}`])
+      })
+    }
+  }
 })
 
 test('a broken connection is the error, and the mark is taken off', async () => {
@@ -368,6 +418,8 @@ describe('the registry', () => {
       ],
     )
   })
+
+  test('a new term is nothing to writers that remember nothing', () => bed().registry.newTerm())
 
   test('a writer that names no writes has all of them', () => {
     assert.deepEqual(

@@ -45,7 +45,6 @@ export function createWriter<S, T, const M extends keyof ChildWriter<S, T> = key
   }
 
   async function refuse(error: unknown, verb: WriteVerb, object: KubeObject<S, T>, signal: AbortSignal): Promise<never> {
-    signal.throwIfAborted()
     const judgement = await judgeSafely(options, error, verb, object, signal)
     signal.throwIfAborted()
     const target = targetOf(options, verb, object)

@@ -3,70 +3,17 @@
  * with an AssertionError where the handling of that outcome is missing.
  */
 import assert from 'node:assert/strict'
-import { type RaceBed, type RaceRow, requestsOf, resourceOf } from './race-table.ts'
+import { assertGrowing, assertQuiet, counted, ends } from './race-counts.ts'
+import { type RaceBed, type RaceRow, requestsOf } from './race-table.ts'
 import { answers } from './scripted-answers.ts'
 import type { ApiRequest, ApiResponse } from './transport.ts'
-import { KindUnserved, type WriteGone, WriteRaced } from './write-signals.ts'
+import { KindUnserved, WriteRaced } from './write-signals.ts'
 
 /** Asks until the probe answers with something or time is over, then rejects. */
 export type Wait = <T>(what: string, probe: () => Promise<T | undefined | false> | T | undefined | false) => Promise<T>
 
 type Bedded = { readonly bed: RaceBed }
 type Check<W extends Bedded> = (row: RaceRow<W>, world: W) => Promise<void>
-
-type Counts = { raced: number; gone: number; errors: number; causes: string[] }
-
-type Series = readonly { labels: Partial<Record<string, string | number>>; value: number }[]
-
-async function series({ registry }: RaceBed, name: RegExp): Promise<Series> {
-  const metric = (await registry.getMetricsAsJSON()).find((each) => name.test(each.name))
-  if (!metric) throw new Error(`no metric is called ${name}`)
-  return metric.values
-}
-
-const total = (values: Series) => values.reduce((sum, { value }) => sum + value, 0)
-
-/** Races and deletions of this write; errors of every controller of the process. */
-async function counted(bed: RaceBed, row: RaceRow<never>): Promise<Counts> {
-  const own = (values: Series) =>
-    values.filter(
-      ({ labels }) => labels.controller === row.controller && labels.resource === resourceOf(row) && labels.verb === row.verb,
-    )
-  const raced = own(await series(bed, /write_race_requeues_total$/))
-  const gone = own(await series(bed, /write_gone_total$/))
-  return {
-    raced: total(raced),
-    gone: total(gone),
-    errors: total(await series(bed, /^controller_runtime_reconcile_errors_total$/)),
-    causes: [...raced, ...gone].map(({ labels }) => String(labels.cause)),
-  }
-}
-
-/** Ends of passes that this write caused, as logged: the level, and the delay until the next pass. */
-function ends({ lines }: RaceBed, row: RaceRow<never>, Signal: typeof WriteRaced | typeof WriteGone | typeof KindUnserved) {
-  return lines.flatMap(({ level, fields: { err, afterMs } }) => {
-    if (!(err instanceof Signal)) return []
-    const { controller, resource, verb } = err.target
-    const isOwn = controller === row.controller && resource === resourceOf(row) && verb === row.verb
-    return isOwn ? [{ level, afterMs: Number(afterMs) }] : []
-  })
-}
-
-function assertQuiet({ lines }: RaceBed): void {
-  const loud = lines.filter(({ level }) => level === 'error')
-  assert.deepEqual(
-    loud.map(({ message, fields }) => `${message}: ${String(fields.err)}`),
-    [],
-    'no error is logged',
-  )
-}
-
-function assertGrowing(delays: readonly number[]): void {
-  for (const [at, delay] of delays.entries()) {
-    assert.ok(delay > (delays[at - 1] ?? 0), `delays grow: ${delays.join(', ')}`)
-    assert.ok(delay <= 5_000, `delays stay short: ${delays.join(', ')}`)
-  }
-}
 
 const nameIn = ({ path, body }: ApiRequest, { verb }: RaceRow<never>): string => {
   if (verb === 'create') return (body as { metadata: { name: string } }).metadata.name
@@ -111,7 +58,10 @@ async function conflicts<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait
   )
   const said = ends(bed, row, WriteRaced)
   assert.deepEqual(new Set(said.map(({ level }) => level)), new Set(['debug']))
-  assertGrowing(said.slice(-inARow).map(({ afterMs }) => afterMs))
+  assertGrowing(
+    said.map(({ afterMs }) => afterMs),
+    inARow,
+  )
   assertQuiet(bed)
 }
 
@@ -208,6 +158,16 @@ async function foreign<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait):
   assertQuiet(world.bed)
 }
 
+/** What the object is made for is gone when the create arrives, which the server lets pass: it does not stay. */
+async function orphaned<W extends Bedded>(row: RaceRow<W>, world: W, _wait: Wait): Promise<void> {
+  assert.ok('orphan' in row)
+  await heldWhile(row, world, row.orphan)
+  await row.afterOrphan(world)
+  const { errors } = await counted(world.bed, row)
+  assert.equal(errors, 0)
+  assertQuiet(world.bed)
+}
+
 /** Answers that are nobody's race. A field that the schema lacks is our own mistake, and surfaces like the rest. */
 function faults(row: RaceRow<never>, request: ApiRequest): { says: string; answer: ApiResponse }[] {
   const at = { name: nameIn(request, row), namespace: request.path.split('/namespaces/')[1]?.split('/')[0] }
@@ -248,7 +208,10 @@ async function surfaces<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait)
   const own = loud.filter(
     ({ fields }) => fields.controller === row.controller && said.some((text) => textOf(fields.err).includes(text)),
   )
-  assertGrowing(own.map(({ fields }) => Number(fields.afterMs)))
+  assertGrowing(
+    own.map(({ fields }) => Number(fields.afterMs)),
+    4,
+  )
   const after = await counted(bed, row)
   assert.deepEqual({ raced: after.raced, gone: after.gone }, { raced: 0, gone: 0 }, 'a fault is no race')
 }
@@ -281,6 +244,8 @@ async function unserved<W extends Bedded>(row: RaceRow<W>, world: W, wait: Wait)
 }
 
 export type RaceCheck<W extends Bedded> = {
+  /** One word, for tables. */
+  readonly name: string
   readonly says: string
   /** Whether the check is about a race, so that it must fail when races are told as faults. */
   readonly isRace: boolean
@@ -289,29 +254,32 @@ export type RaceCheck<W extends Bedded> = {
 
 /** All that is asked of a row. */
 export function raceChecks<W extends Bedded>(row: RaceRow<W>, wait: Wait): RaceCheck<W>[] {
-  const check = (says: string, isRace: boolean, run: (row: RaceRow<W>, world: W, wait: Wait) => Promise<void>): RaceCheck<W> => ({
-    says,
-    isRace,
-    run: (of, world) => run(of, world, wait),
-  })
+  const check = (
+    name: string,
+    says: string,
+    run: (row: RaceRow<W>, world: W, wait: Wait) => Promise<void>,
+    isRace = true,
+  ): RaceCheck<W> => ({ name, says: `${name}: ${says}`, isRace, run: (of, world) => run(of, world, wait) })
   const always = [
-    check('conflicts: requeued with growing backoff, counted, quiet', true, conflicts),
-    check('deleted mid-pass: a no-op, counted', true, gone),
-    check('other refusals surface, and heal', false, surfaces),
+    check('conflict', 'requeued with growing backoff, counted, quiet', conflicts),
+    check('gone', 'deleted mid-pass, a no-op, counted', gone),
+    check('fault', 'any other refusal surfaces, and heals', surfaces, false),
   ]
   switch (row.verb) {
     case 'create':
       return [
         ...always,
-        check('an answer that is lost: what was made is found and used', true, found),
-        check('a name that someone else has: reported, not taken over', true, foreign),
-        ...(row.wake ? [check('a kind that is not served: waits', true, unserved)] : []),
+        check('found', 'what was made when an answer was lost is used', found),
+        check('foreign', 'a name that someone else has is reported, not taken over', foreign),
+        check('orphaned', 'what is made too late does not stay', orphaned, false),
+        ...(row.wake ? [check('unserved', 'a kind that is going is waited for', unserved)] : []),
       ]
     case 'delete':
-      return [...always, check('another object under the name stays', true, replaced)]
+      return [...always, check('replaced', 'another object under the name stays', replaced)]
     case 'apply':
-      return [...always, check('another object under the name: counted, and served itself', false, remade)]
+      // Told by the answer, not by a refusal: there is no classification to take away.
+      return [...always, check('remade', 'another object under the name is served itself', remade, false)]
     default:
-      return [...always, check('what was read has moved: requeued, then right', true, moved)]
+      return [...always, check('moved', 'what was read has changed, requeued, then right', moved)]
   }
 }

@@ -45,6 +45,10 @@ export type RaceRow<W> =
       readonly foreign: Step<W>
       /** Waits until that is reported or left alone as documented, and still stands. */
       readonly afterForeign: Step<W>
+      /** Held before it is sent: deletes what the object is made for, so that the create arrives too late. */
+      readonly orphan: Step<W>
+      /** Waits until nothing is left of it. */
+      readonly afterOrphan: Step<W>
       /** The kind may be absent: makes the controller look again after it was told that it is. */
       readonly wake?: Step<W>
     })

@@ -74,6 +74,16 @@ const table: { says: string; answer: ApiResponse; want: Expected }[] = [
     answer: answers.noNewFinalizers(widget, at, 'x.dev/f'),
     want: { is: 'gone', why: 'deleting' },
   },
+  {
+    says: '404 naming an object that is called like the namespace',
+    answer: answers.notFound({ ...widget, plural: 'others', kind: 'Other' }, { name: 'space' }),
+    want: fault,
+  },
+  {
+    says: 'forbidden for a cause nobody knows',
+    answer: statusAnswer(403, 'Forbidden', 'no', { causes: [{ reason: 'Other', message: 'no' }] }),
+    want: fault,
+  },
   { says: 'namespace terminating', answer: answers.namespaceTerminating(widget, at), want: { is: 'gone', why: 'namespace' } },
   { says: '404 naming its namespace', answer: answers.namespaceNotFound('space'), want: { is: 'gone', why: 'namespace' } },
   { says: '404 naming another namespace', answer: answers.namespaceNotFound('elsewhere'), want: fault },
@@ -115,6 +125,16 @@ const table: { says: string; answer: ApiResponse; want: Expected }[] = [
     want: fault,
   },
   { says: '422 with a name but no causes', answer: statusAnswer(422, 'Invalid', 'no', { name: 'a' }), want: fault },
+  {
+    says: '422 with causes that name no object',
+    answer: statusAnswer(422, 'Invalid', 'no', { causes: [{ reason: 'FieldValueInvalid', field: 'spec.size' }] }),
+    want: fault,
+  },
+  {
+    says: '422 whose causes say nothing',
+    answer: statusAnswer(422, 'Invalid', 'no', { name: 'a', causes: [{ field: 'metadata.uid' }] }),
+    want: fault,
+  },
   { says: '422 of another reason', answer: statusAnswer(422, '', 'no', {}), want: fault },
   { says: 'expired', answer: answers.expired(), want: fault },
   { says: 'a bad request', answer: statusAnswer(400, 'BadRequest', 'no'), want: fault },
@@ -135,6 +155,21 @@ describe('what an answer means', () => {
 
   test('a name in the answer means nothing where no object was addressed', () => {
     assert.deepEqual(classify(refusalOf(answers.notFound(widget, at)), 'list', { plural: 'widgets', kind: 'Widget' }), fault)
+  })
+
+  for (const kind of ['widgets', 'namespaces']) {
+    test(`a 404 about ${kind} without a name is about no object`, () => {
+      const answer = statusAnswer(404, 'NotFound', 'not found', { kind })
+      assert.deepEqual(classify(refusalOf(answer), 'list', { plural: 'widgets', kind: 'Widget' }), fault)
+    })
+  }
+
+  test('a conflict that names no field is told without one', () => {
+    const causes = [{ reason: 'FieldManagerConflict', message: 'conflict with "rogue"' }]
+    assert.deepEqual(classify(refusalOf(statusAnswer(409, 'Conflict', 'x', { causes })), 'apply', addressed), {
+      is: 'second-writer',
+      conflicts: [{ manager: 'rogue', field: '' }],
+    })
   })
 
   test('a conflict that names no manager is someone unknown', () => {

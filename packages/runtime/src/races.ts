@@ -41,7 +41,7 @@ const managerInMessage = /conflict with "((?:[^"\\]|\\.)*)"/
 function conflictsOf(causes: readonly StatusCause[]): FieldConflict[] {
   return causes
     .filter((cause) => cause.reason === 'FieldManagerConflict')
-    .map((cause) => ({ manager: managerInMessage.exec(cause.message ?? '')?.[1] ?? 'unknown', field: cause.field ?? '' }))
+    .map((cause) => ({ manager: cause.message?.match(managerInMessage)?.[1] ?? 'unknown', field: cause.field ?? '' }))
 }
 
 function conflict(refusal: Refusal, verb: RequestVerb): Verdict {
@@ -72,12 +72,12 @@ function forbidden(refusal: Refusal): Verdict {
 }
 
 function isRecreated(cause: StatusCause): boolean {
-  return cause.field === 'metadata.uid' && (cause.message ?? '').includes('immutable')
+  return cause.field === 'metadata.uid' && cause.message?.includes('immutable') === true
 }
 
 function invalid(refusal: Refusal, verb: RequestVerb): Verdict {
   const { causes, details } = refusal
-  if (causes.some((cause) => (cause.message ?? '').includes('no new finalizers can be added if the object is being deleted'))) {
+  if (causes.some((cause) => cause.message?.includes('no new finalizers can be added if the object is being deleted'))) {
     return { is: 'gone', why: 'deleting' }
   }
   if (causes.some(isRecreated) && (verb === 'patch' || verb === 'apply')) return ask
@@ -123,7 +123,10 @@ export function classify(refusal: Refusal, verb: RequestVerb, at: Addressed): Ve
 export type Classify = (refusal: Refusal, verb: RequestVerb, at: Addressed, controller: string) => Verdict
 
 /** What the live object says about a write that was refused because something moved: `is: 'ask'` resolved. */
-export function decideByLive(uid: string, live: { metadata: { uid?: string } } | undefined): 'raced' | 'not-found' | 'recreated' {
+export function decideByLive(
+  uid: string | undefined,
+  live: { metadata: { uid?: string } } | undefined,
+): 'raced' | 'not-found' | 'recreated' {
   if (!live) return 'not-found'
   return live.metadata.uid === uid ? 'raced' : 'recreated'
 }

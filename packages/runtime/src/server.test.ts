@@ -61,3 +61,31 @@ test('a port that is taken is told to whoever starts', async () => {
   await assert.rejects(second.start(), { code: 'EADDRINUSE' })
   await first.stop()
 })
+
+test('probes may have an address of their own, which serves no metrics', async () => {
+  const server = createOpsServer({ port: 0, probes: { port: 0 }, log: silentLogger, metricsPage: async () => 'up 1\n' })
+  server.ready('caches', () => undefined)
+  const { port, probes } = await server.start()
+  try {
+    const status = async (at: number | undefined, path: string) => (await fetch(`http://127.0.0.1:${at}${path}`)).status
+    assert.deepEqual(
+      [
+        await status(port, '/metrics'),
+        await status(port, '/readyz'),
+        await status(probes?.port, '/readyz'),
+        await status(probes?.port, '/metrics'),
+      ],
+      [200, 200, 200, 404],
+    )
+  } finally {
+    await server.stop()
+  }
+})
+
+test('an address in use is refused, and the other one is let go', async () => {
+  const first = createOpsServer({ port: 0, log: silentLogger, metricsPage: async () => '' })
+  const { port } = await first.start()
+  const second = createOpsServer({ port: 0, probes: { port }, log: silentLogger, metricsPage: async () => '' })
+  await assert.rejects(second.start(), { code: 'EADDRINUSE' })
+  await first.stop()
+})

@@ -5,8 +5,10 @@ import type { Cache } from './cache.ts'
 import { createClient } from './http-client.ts'
 import type { Kind, KubeObject, ManagedFieldsEntry } from './kind.ts'
 import { createManualClock } from './manual-clock.ts'
+import type { Classify } from './races.ts'
 import { answers } from './scripted-answers.ts'
 import { type RequestMatch, scriptTransport } from './scripted-transport.ts'
+import { BadStatusIntent } from './status-intent.ts'
 import { createStatusWriter } from './status-writer.ts'
 import type { ApiResponse } from './transport.ts'
 import type { WriteLabels } from './write-metrics.ts'
@@ -52,7 +54,9 @@ function widgetOf(resourceVersion: string, status: Status | undefined, metadata:
   return status ? { ...object, status } : object
 }
 
-function bed(options: { mayBeUnserved?: boolean } = {}) {
+type Options = { mayBeUnserved?: boolean; classify?: Classify; cache?: undefined }
+
+function bed(options: Options = {}) {
   const wire = scriptTransport()
   const clock = createManualClock(new Date('2030-01-01T00:00:00Z'))
   const client = createClient(wire, { clock, jitter: () => 0, retryForMs: 0 })
@@ -126,6 +130,28 @@ describe('a status', () => {
     assert.equal(wire.requests.length, 2)
   })
 
+  test('of a kind that nobody caches is applied all the same', async () => {
+    const { writer, script, wire } = bed({ cache: undefined })
+    script(applies, widgetOf('2', stored), answers.notFound(widget, at))
+    await writer.status(widgetOf('1', undefined), intent, never)
+    await assert.rejects(writer.status(widgetOf('1', { vpc: 'y' }), intent, never), WriteGone)
+    assert.equal(wire.requests.length, 2)
+  })
+
+  test('of an object that was never read is refused, even where it stands already', async () => {
+    const { writer, wire } = bed()
+    const { uid: _, ...metadata } = widgetOf('1', stored).metadata
+    await assert.rejects(writer.status({ ...widgetOf('1', stored), metadata }, intent, never), TypeError)
+    assert.deepEqual(wire.requests, [])
+  })
+
+  test('with a field of another owner never leaves the process', async () => {
+    const { writer, wire } = bed()
+    const foreign = { ...intent, phase: 'theirs' }
+    await assert.rejects(writer.status(widgetOf('1', undefined), foreign, never), BadStatusIntent)
+    assert.deepEqual(wire.requests, [])
+  })
+
   test('the registry lists it', () => {
     const { registry } = bed()
     assert.deepEqual(registry.registeredWrites(), [
@@ -192,7 +218,10 @@ describe('a refused apply', () => {
   test('one that landed on a successor is gone, and what it left there is not ours', async () => {
     const { writer, script, counted, wire } = bed()
     script(applies, widgetOf('2', stored, { uid: 'u2', managedFields: [entry('rogue', { 'f:vpc': {} })] }))
-    await assert.rejects(writer.status(widgetOf('1', undefined), intent, never), WriteGone)
+    await assert.rejects(
+      writer.status(widgetOf('1', undefined), intent, never),
+      (error) => error instanceof WriteGone && error.why === 'recreated',
+    )
     assert.deepEqual(counted, ['gone ctl widgets/status apply recreated'])
     assert.equal(wire.requests.length, 1)
   })
@@ -208,6 +237,28 @@ describe('a refused apply', () => {
     await assert.rejects(writer.status(widgetOf('1', undefined), intent, stop.signal), (error) => error === reason)
     assert.deepEqual([counted, told], [[], ['writing', 'written']])
   })
+})
+
+test('an apply that is aborted while the live object is read is not counted either', async () => {
+  const { writer, wire, script, counted } = bed()
+  const stop = new AbortController()
+  const reason = new Error('stop')
+  script(applies, answers.modified(widget, at))
+  wire.on({ method: 'GET' }).answer(() => {
+    stop.abort(reason)
+    return answers.ok(widgetOf('9', stored))
+  })
+  await assert.rejects(writer.status(widgetOf('1', undefined), intent, stop.signal), (error) => error === reason)
+  assert.deepEqual(counted, [])
+})
+
+test('only an answer names second writers: a broken connection does not, whatever answers mean', async () => {
+  const { writer, wire, counted } = bed({
+    classify: () => ({ is: 'second-writer', conflicts: [{ manager: 'rogue', field: '.status.vpc' }] }),
+  })
+  wire.on({}, { times: 9 }).dropBefore()
+  await assert.rejects(writer.status(widgetOf('1', undefined), intent, never), { code: 'CONNECTION_BROKEN' })
+  assert.deepEqual(counted, [])
 })
 
 describe('a second writer', () => {
@@ -231,6 +282,7 @@ describe('a second writer', () => {
       'Warning StatusOwnershipConflict status conditions/Ready belongs to owner; "rogue" wrote there and is overruled',
       'Warning StatusOwnershipConflict status vpc belongs to owner; "other" wrote there and is overruled',
     ])
+    assert.deepEqual(wire.sent(owning)[0]?.request.query, { fieldManager: 'owner' })
     assert.deepEqual(wire.sent(owning)[0]?.request.body, [
       { op: 'test', path: '/metadata/resourceVersion', value: '3' },
       { op: 'test', path: '/metadata/uid', value: 'u1' },

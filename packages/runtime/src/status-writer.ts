@@ -102,19 +102,20 @@ export function createStatusWriter<S, T, const Owner extends StatusOwner>(
 
   async function send(object: KubeObject<S, T>, status: OwnStatus, taken: readonly string[], signal: AbortSignal) {
     let stands: KubeObject<S, T>
-    let conflicts: readonly FieldConflict[] = []
+    let told: ReadonlySet<string> = new Set()
     try {
       stands = await apply(object, status, false, signal)
     } catch (error) {
-      conflicts = conflictsIn(error, object)
-      if (conflicts.length === 0) throw error
-      tell(object, secondWrites(conflicts))
+      const writes = secondWrites(conflictsIn(error, object))
+      if (writes.length === 0) throw error
+      tell(object, writes)
+      told = new Set(writes.map(({ path }) => path))
       stands = await apply(object, status, true, signal)
     }
     // The server ignores the uid on /status: this landed on a successor, whose next pass writes it anew.
     if (stands.metadata.uid !== object.metadata.uid) return stands
     const foreign = foreignOwners(stands.metadata.managedFields ?? [], owner)
-    tell(object, shownWrites(foreign, taken, secondWrites(conflicts)))
+    tell(object, shownWrites(foreign, taken, told))
     if (foreign.size > 0) return endEpisode(stands, status, foreign, signal)
     memory.closeEpisodes(keyOf(object))
     return stands
@@ -132,8 +133,6 @@ export function createStatusWriter<S, T, const Owner extends StatusOwner>(
       memory.remember(keyOf(object), stands, ownForm(owner, stands.status), ownForm(owner, status))
       return stands
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      signal.throwIfAborted()
       const judgement = await judgeSafely({ ...options, manager }, error, 'apply', object, signal)
       signal.throwIfAborted()
       count(options, target, judgement)
@@ -155,7 +154,7 @@ export function createStatusWriter<S, T, const Owner extends StatusOwner>(
       const isSaid = differingPaths(standing, wanted).length === 0 || memory.isApplied(key, object, standing, wanted)
       if (!isSaid) return write(object, status, taken, signal)
       if (taken.length > 0) {
-        tell(object, shownWrites(new Map(), taken, []))
+        tell(object, shownWrites(new Map(), taken, new Set()))
         memory.closeEpisodes(key)
         memory.accept(key, object, standing)
       }

@@ -6,7 +6,7 @@ import { ApiError } from './api-error.ts'
 import type { Cache } from './cache.ts'
 import type { Client } from './client.ts'
 import { type Kind, type KubeObject, keyOf } from './kind.ts'
-import { type Classify, classify, decideByLive, type RequestVerb } from './races.ts'
+import { type Addressed, type Classify, classify, decideByLive, type RequestVerb } from './races.ts'
 import type { WriteMetrics } from './write-metrics.ts'
 import type { WriteRegistry } from './write-registry.ts'
 import {
@@ -64,6 +64,13 @@ const requestVerbs: Record<WriteVerb, RequestVerb> = {
 
 type Written = { metadata: { name: string; namespace?: string; uid?: string } }
 
+const addressed = (kind: Kind, { metadata: { name, namespace } }: Written): Addressed => ({
+  plural: kind.plural,
+  kind: kind.kind,
+  name,
+  namespace,
+})
+
 /** Decides what a refusal means, with at most one live GET. Rejects when that GET fails or the signal is aborted. */
 export async function judge<S, T>(
   options: WriterOptions<S, T>,
@@ -74,9 +81,9 @@ export async function judge<S, T>(
 ): Promise<Judgement<KubeObject<S, T>>> {
   const { client, kind, cache, mayBeUnserved } = options
   if (!(error instanceof ApiError)) return { is: 'fault', error }
-  const { name, namespace, uid = '' } = object.metadata
+  const { name, namespace, uid } = object.metadata
   const means: Classify = options.classify ?? classify
-  const verdict = means(error, requestVerbs[verb], { plural: kind.plural, kind: kind.kind, name, namespace }, options.controller)
+  const verdict = means(error, requestVerbs[verb], addressed(kind, object), options.controller)
   const readLive = async () => {
     const live = await client.find(kind, { name, namespace }, signal)
     if (live) cache?.absorb(live)
@@ -118,8 +125,7 @@ export async function judgeSafely<S, T>(
     return await judge(options, error, verb, object, signal)
   } catch (second) {
     const { kind, mayBeUnserved } = options
-    const isGoing =
-      second instanceof ApiError && classify(second, 'get', { plural: kind.plural, kind: kind.kind }).is === 'not-served'
+    const isGoing = second instanceof ApiError && classify(second, 'get', addressed(kind, object)).is === 'not-served'
     return isGoing && mayBeUnserved ? { is: 'unserved' } : { is: 'fault', error: second }
   }
 }

@@ -28,6 +28,7 @@ import {
   strangerStands,
   strip,
   vpcIsReady,
+  wasMade,
   web,
 } from './steps.ts'
 import type { RaceWorld } from './world.ts'
@@ -126,6 +127,11 @@ const definitionRows: readonly RaceRow<RaceWorld>[] = [
     settled: attachmentIsReady,
     vanish: endNamespace,
     afterVanish: namespaceIsGone,
+    orphan: (world) => strip(world, VPCAttachment, web),
+    async afterOrphan(world) {
+      await wasMade(world, NetworkAttachmentDefinition)
+      await detached(world)
+    },
     foreign: makeStranger,
     async afterForeign(world) {
       await eventually('the attachment says what is in its way', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { apiVersionOf, type Kind, type KubeObject, keyFor, pathOf } from 'kube-control-loop'
 import { eventually } from 'kube-localplane/testing'
-import { finalizer, NetworkAttachmentDefinition, VPC, VPCAttachment } from '../../src/api/index.ts'
+import { finalizer, managers, NetworkAttachmentDefinition, VPC, VPCAttachment } from '../../src/api/index.ts'
 import { attachmentIs, attachmentOf, by, conditionOf, isReady, never, vpcOf } from '../harness.ts'
 import type { RaceWorld } from './world.ts'
 
@@ -34,6 +34,15 @@ export async function setConfig(world: At, config: string): Promise<void> {
 }
 
 export const remove = ({ client, namespace }: At, kind: Kind, name: string) => client.remove(kind, { name, namespace }, {}, never)
+
+/** A status as another leader would have written it. */
+export async function writeStatus(world: At, kind: Kind, name: string, status: object): Promise<void> {
+  const { client, namespace } = world
+  world.trespass(kind.kind, name, 'status')
+  const body = { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata: { name, namespace }, status }
+  const fieldManager = kind.kind === 'VPC' ? managers.vpc : managers.attachment
+  await client.apply(kind, { name, namespace, subresource: 'status' }, body, { fieldManager, force: true }, never)
+}
 
 /** Makes it gone whatever finalizers hold it. Another one may have its name then. */
 export async function strip(world: At, kind: Kind, name: string): Promise<void> {
@@ -104,6 +113,12 @@ export async function endNamespace({ client, namespace }: At): Promise<void> {
 export async function namespaceIsGone({ client, namespace }: At): Promise<void> {
   const slow = { timeoutMs: 60_000, everyMs: 200 }
   await eventually('the namespace is gone', async () => !(await client.find(namespaceKind, { name: namespace }, never)), slow)
+}
+
+/** A create of this kind was sent and answered well. */
+export async function wasMade({ bed }: RaceWorld, kind: Kind): Promise<void> {
+  const match = { method: 'POST', path: new RegExp(`/${kind.plural}$`) } as const
+  await eventually(`a ${kind.kind} was made`, () => bed.wire.sent(match).some(({ response }) => response?.status === 201))
 }
 
 const strangers = new Map<string, string>()

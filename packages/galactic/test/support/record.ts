@@ -1,7 +1,7 @@
 /** The recorder over all kinds that Galactic serves, writes or reads. */
 import { createAccessSource, createClient, createHttpTransport, type KindDefinition, systemClock } from 'kube-control-loop'
-import { createRecorder, type RecordedKind, type Recorder } from 'kube-control-loop/testing'
-import { type AuditedKinds, followAudit, type PlaneAccess } from 'kube-localplane'
+import { createRecorder, type RecordedKind, type Recorder, type RecorderOptions } from 'kube-control-loop/testing'
+import { type AuditEntry, type AuditedKinds, followAudit, type PlaneAccess } from 'kube-localplane'
 import {
   BGPAdvertisement,
   BGPRouter,
@@ -34,11 +34,14 @@ const identities = { galactic: [user(galacticAccount)], node, router: node }
 /** For `startPlane`: a plane that is recorded has the bodies of these writes in its audit log. */
 export const auditBodies: readonly AuditedKinds[] = [...new Set(kinds.map(({ group }) => group))].map((group) => ({ group }))
 
-/** Records until disposed; in one namespace only where one is given. Disposing throws when anything was not as documented. */
-export async function record(plane: PlaneAccess, options: { namespace?: string } = {}): Promise<Recorder> {
+const isRecorded = ({ group, verb }: AuditEntry) =>
+  auditBodies.some((each) => each.group === group) && !['get', 'list', 'watch'].includes(verb)
+
+/** Records until disposed; on a shared plane, only in the caller's namespaces. Disposing throws when anything was not as documented. */
+export async function record(plane: PlaneAccess, options: Pick<RecorderOptions, 'inNamespace'> = {}): Promise<Recorder> {
   const access = createAccessSource({ clock: systemClock, kubeconfig: plane.kubeconfigPath })
   const transport = createHttpTransport({ access, clock: systemClock, userAgent: 'recorder' })
-  const writes = await followAudit(plane, ({ responseObject }) => responseObject !== undefined)
+  const writes = await followAudit(plane, isRecorded)
   const recorder = createRecorder({
     client: createClient(transport, { clock: systemClock, jitter: Math.random }),
     ...{ kinds: recorded, identities, writes, clock: systemClock, jitter: Math.random },

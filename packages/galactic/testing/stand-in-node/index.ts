@@ -51,7 +51,7 @@ export type StandInNode = {
   stop(): Promise<void>
 }
 
-const router = {
+const routerStatus = {
   writer: 'stand-in-router',
   identity: 'stand-in-node',
   owns: ['observedGeneration', 'advertisedPrefixes', 'conditions/Ready', 'conditions/Advertised'],
@@ -119,14 +119,21 @@ function nodeController(node: Node) {
   const env = { ...manager.writers, controller: 'stand-in-node', manager: 'stand-in-node' }
   const routerWriter = createWriter({ ...env, kind: BGPRouter, writes: ['create'] })
   const publisher = createWriter({ ...env, kind: BGPAdvertisement, cache: advertisements, writes: ['create', 'remove'] })
-  const reporter = createStatusWriter({ ...env, kind: BGPAdvertisement, cache: advertisements, owner: router })
-  let routerStands = false
+  const reporter = createStatusWriter({ ...env, kind: BGPAdvertisement, cache: advertisements, owner: routerStatus })
+  let router: Promise<void> | undefined
 
-  async function ensureRouter(signal: AbortSignal): Promise<void> {
-    if (routerStands) return
+  /** Once for all passes: two that both find it missing would both create it. One that failed is tried again by the next pass. */
+  function ensureRouter(signal: AbortSignal): Promise<void> {
+    router ??= findOrCreateRouter(signal).catch((error: unknown) => {
+      router = undefined
+      throw error
+    })
+    return router
+  }
+
+  async function findOrCreateRouter(signal: AbortSignal): Promise<void> {
     const found = await manager.client.find(BGPRouter, { name, namespace: systemNamespace }, signal)
     if (!found) await routerWriter.create(routerOf(name, systemNamespace), signal)
-    routerStands = true
   }
 
   async function withdraw(key: Key, except: string | undefined, signal: AbortSignal): Promise<void> {

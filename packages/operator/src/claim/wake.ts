@@ -3,7 +3,7 @@ import type { AddressLease, NetworkContext, NetworkInterface, NetworkInterfaceCl
 import { type Change, type Key, keyFor, keyOf, type Watch, watch } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
 import type { DataPlanes, PlaneRef } from '../dataplane/types.ts'
-import { holderKeyOf, interfaceNameOf } from '../interface/holder.ts'
+import { allocationKeyOf, holderKeyOf, interfaceNameOf } from '../interface/holder.ts'
 import { listingInterfaces } from '../interface/wake.ts'
 import { currentLocation } from './observe.ts'
 import { familiesOf } from './wants.ts'
@@ -13,7 +13,7 @@ export function claimWatches(sources: { caches: Caches; planes: DataPlanes; loca
   return [
     watch(caches.claims, (change) => [change.key]),
     watch(caches.interfaces, (change) => byInterface(caches, change)),
-    { subscribe: (enqueue) => planes.onAttachment((key) => each(holdersOf(caches, key), enqueue)) },
+    { subscribe: (enqueue) => planes.onAttachment((key) => each(holdersOf(caches, key), urgently(enqueue))) },
     watch(caches.leases, (change) => byLease(caches, change)),
     watch(caches.contexts, (change) => byContext(caches, change)),
     watch(caches.subnets, (change) => bySubnet(caches, change)),
@@ -22,17 +22,24 @@ export function claimWatches(sources: { caches: Caches; planes: DataPlanes; loca
   ]
 }
 
+/** A report is what users wait for. */
+const urgently = (enqueue: (key: Key, options: { urgent: boolean }) => void) => (key: Key) => enqueue(key, { urgent: true })
+
 const each = (keys: Iterable<Key>, enqueue: (key: Key) => void) => {
   for (const key of keys) enqueue(key)
 }
 
-/** Who holds the interface, who held it before, and who asks for an interface of that name. */
+/**
+ * Who holds the interface, who held it before, and who asks for an interface of that name. When it is gone, also the claim in
+ * whose name its addresses were held: a retained interface that another claim took leaves leases that nobody else looks for.
+ */
 export function byInterface(caches: Caches, { key, before, after }: Change<NetworkInterface>): Set<Key> {
   const keys = new Set(caches.claims.by('interface', key).map(keyOf))
   for (const nic of [before, after]) {
     const holder = nic && holderKeyOf(nic)
     if (holder) keys.add(holder)
   }
+  if (before && before.metadata.uid !== after?.metadata.uid) keys.add(allocationKeyOf(before))
   return keys
 }
 

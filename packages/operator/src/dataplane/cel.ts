@@ -4,6 +4,7 @@
  */
 import { type ASTNode, Environment, EvaluationError, Optional } from '@marcbachmann/cel-js'
 import { unknownField } from './fields.ts'
+import { isNode, type Reads, readsOf } from './reads.ts'
 import type { TemplateScope } from './types.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
@@ -25,8 +26,8 @@ export class ExpressionError extends Error {
 
 export type Expression = (scope: CelScope) => Json | Absent
 
-/** A TemplateScope as CEL sees it: converted once for all expressions of one rendering, and only what they read. */
-export type CelScope = { readonly variables: Readonly<Record<string, unknown>> }
+/** What expressions read, as it is stored; each converts the parts that it reads. */
+export type CelScope = { readonly values: Readonly<Record<string, unknown>> }
 
 const variables: readonly (keyof TemplateScope)[] = [
   'context',
@@ -53,10 +54,11 @@ export function compileExpression(source: string): Expression {
   if (!checked.valid) throw asExpressionError(checked.error)
   const unknown = unknownField(parsed.ast)
   if (unknown) throw new ExpressionError(unknown.message, unknown.at + 1)
-  return (scope) => {
+  const reads = Object.entries(readsOf(parsed.ast))
+  return ({ values }) => {
     let value: unknown
     try {
-      value = parsed(scope.variables)
+      value = parsed(converted(values, reads))
     } catch (error) {
       if (isAbsentSelect(error)) return absent
       throw asExpressionError(error)
@@ -99,20 +101,27 @@ function isRootedInScope(node: ASTNode): boolean {
   return false
 }
 
-const isNode = (value: unknown): value is ASTNode => typeof value === 'object' && value !== null && 'op' in value
+export const celScope = (scope: TemplateScope): CelScope => ({ values: scope })
 
-export function celScope(scope: TemplateScope): CelScope {
+/** The variables of one expression. */
+function converted(values: CelScope['values'], reads: readonly (readonly [string, Reads])[]): Record<string, unknown> {
   const variables: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(scope)) {
-    if (value === undefined) continue
-    let converted: unknown
-    const get = () => {
-      converted ??= toCel(value)
-      return converted
-    }
-    Object.defineProperty(variables, name, { get, enumerable: true })
+  for (const [name, parts] of reads) {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
+    if (value !== undefined) variables[name] = toCelIn(value, parts)
   }
-  return { variables }
+  return variables
+}
+
+/** Of a map only what is read; anything else as a whole, so that an expression meets it for what it is. */
+function toCelIn(value: unknown, parts: Reads): unknown {
+  if (parts === 'all' || typeof value !== 'object' || value === null || Array.isArray(value)) return toCel(value)
+  const map: Record<string, unknown> = {}
+  for (const [name, below] of Object.entries(parts)) {
+    const inner = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
+    if (inner !== undefined) map[name] = toCelIn(inner, below)
+  }
+  return map
 }
 
 /** JSON as CEL sees it: integers are `int` (BigInt), so that `interface.spec.mtu + 4` means what it says. */

@@ -2,9 +2,9 @@
  * Fields that expressions name on NSO's own kinds, checked against their schemas: an absent value leaves its key out, so a
  * misspelt field would otherwise never be noticed.
  */
-import type { ASTNode } from '@marcbachmann/cel-js'
 import { Network, NetworkContext, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import type { KindDefinition } from 'kube-control-loop'
+import { isNode, selectPath } from './reads.ts'
 
 const kinds: Readonly<Record<string, KindDefinition>> = {
   context: NetworkContext,
@@ -44,17 +44,6 @@ function firstOf<T, R>(items: readonly T[], look: (item: T) => R | undefined): R
     if (found !== undefined) return found
   }
   return undefined
-}
-
-const isNode = (value: unknown): value is ASTNode => typeof value === 'object' && value !== null && 'op' in value
-
-/** `interface.spec.mtu` as its names; undefined for anything else. */
-function selectPath(node: ASTNode): readonly string[] | undefined {
-  if (node.op === 'id') return typeof node.args === 'string' ? [node.args] : undefined
-  if (node.op !== '.' && node.op !== '.?') return undefined
-  const [inner, name] = node.args as unknown as [ASTNode, unknown]
-  const before = selectPath(inner)
-  return before && typeof name === 'string' ? [...before, name] : undefined
 }
 
 function misspelt([variable = '', ...path]: readonly string[]): string | undefined {

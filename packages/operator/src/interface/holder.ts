@@ -16,6 +16,11 @@ export function holderKeyOf(nic: NetworkInterface): Key | undefined {
   return holder && keyFor(holder.name, nic.metadata.namespace)
 }
 
+/** Key of the claim in whose name the addresses were first held; the original system's interfaces bear its name. */
+export function allocationKeyOf({ metadata }: NetworkInterface): Key {
+  return keyFor(metadata.annotations?.[annotations.allocationClaim] ?? metadata.name, metadata.namespace)
+}
+
 /**
  * `former`: an earlier claim of the same name, told apart by its uid. An interface that records no uid was bound by the
  * original system, which knows names only: the name decides, and the next pass records the uid.

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict'
 import { AddressLease, finalizers, managers, NetworkContext, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import type { RaceRow } from 'kube-control-loop/testing'
 import { eventually } from 'kube-localplane/testing'
-import { claimSays, create, listed, remove } from '../world.ts'
+import { claimSays, listed, remove } from '../world.ts'
 import {
   change,
   end,
   endNamespace,
   firstPosted,
   foreignStands,
+  interfere,
   leaseOf,
   letGo,
   makeForeign,
@@ -26,6 +27,7 @@ import {
   strip,
   theLease,
   thief,
+  wasMade,
   web,
 } from './steps.ts'
 import type { RaceWorld } from './world.ts'
@@ -92,6 +94,11 @@ export const claimRows: readonly RaceRow<RaceWorld>[] = [
     },
     vanish: endNamespace,
     afterVanish: namespaceIsGone,
+    orphan: (world) => strip(world, NetworkInterfaceClaim, web),
+    async afterOrphan(world) {
+      await wasMade(world, NetworkInterface)
+      await nothing(world)
+    },
     foreign: (world) => makeForeign(world, strangeInterface(world)),
     async afterForeign(world) {
       await claimSays(world.client, world.namespace, web, 'Bound', 'False NetworkMismatch')
@@ -110,7 +117,7 @@ export const claimRows: readonly RaceRow<RaceWorld>[] = [
       await eventually('the interface has the MTU', async () => (await read(world, NetworkInterface, web))?.spec.mtu === 1500)
       await ready(world)
     },
-    move: (world) => change(world, NetworkInterface, web, { spec: { mtu: 1400 } }),
+    move: (world) => interfere(world, NetworkInterface, web, 'spec', { spec: { mtu: 1400 } }),
     vanish: (world) => end(world, NetworkInterface, web),
   },
   {
@@ -143,6 +150,11 @@ export const claimRows: readonly RaceRow<RaceWorld>[] = [
     },
     vanish: endNamespace,
     afterVanish: namespaceIsGone,
+    orphan: (world) => strip(world, NetworkInterfaceClaim, web),
+    async afterOrphan(world) {
+      await wasMade(world, AddressLease)
+      await nothing(world)
+    },
     async foreign(world) {
       const { metadata, spec } = firstPosted(world, AddressLease) as AddressLease
       await makeForeign(world, leaseOf(world, metadata.name, spec.address, 'thief', await thief(world)))
@@ -164,7 +176,7 @@ export const claimRows: readonly RaceRow<RaceWorld>[] = [
     bring: readyClaim,
     async act(world) {
       const claim = await read(world, NetworkInterfaceClaim, web)
-      await create(world.client, leaseOf(world, surplus.name, surplus.address, web, claim?.metadata.uid ?? ''))
+      await makeForeign(world, leaseOf(world, surplus.name, surplus.address, web, claim?.metadata.uid ?? ''))
     },
     async settled(world) {
       await eventually('the surplus is gone', async () => !(await read(world, AddressLease, surplus.name)))

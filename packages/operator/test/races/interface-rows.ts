@@ -20,6 +20,7 @@ import {
   endNamespace,
   foreignStands,
   holds,
+  interfere,
   leaseOf,
   letGo,
   makeForeign,
@@ -36,6 +37,7 @@ import {
   strip,
   theLease,
   thief,
+  wasMade,
   web,
 } from './steps.ts'
 import type { RaceWorld } from './world.ts'
@@ -46,7 +48,9 @@ const toAttachments = { controller, manager: managers.dataPlane, kind: ToyAttach
 
 const removeClaim = ({ client, namespace }: RaceWorld) => remove(client, NetworkInterfaceClaim, namespace, web)
 const choose = (world: RaceWorld, choice: string | null) =>
-  change(world, NetworkInterface, web, { metadata: { annotations: { [annotations.dataPlane]: choice } } })
+  interfere(world, NetworkInterface, web, `metadata.annotations/${annotations.dataPlane}`, {
+    metadata: { annotations: { [annotations.dataPlane]: choice } },
+  })
 
 async function attached(world: RaceWorld, mtu: number): Promise<void> {
   await eventually('the attachment has the MTU', async () => {
@@ -162,6 +166,14 @@ export const interfaceRows: readonly RaceRow<RaceWorld>[] = [
     },
     vanish: endNamespace,
     afterVanish: namespaceIsGone,
+    async orphan(world) {
+      await removeClaim(world)
+      await strip(world, NetworkInterface, web)
+    },
+    async afterOrphan(world) {
+      await wasMade(world, ToyAttachment)
+      await nothing(world)
+    },
     foreign: (world) => makeForeign(world, strangeAttachment(world)),
     async afterForeign(world) {
       await eventually('the claim says that it is not prepared', async () => {
@@ -172,7 +184,8 @@ export const interfaceRows: readonly RaceRow<RaceWorld>[] = [
       assert.doesNotMatch(said(claim, 'Prepared') ?? '', /^True/)
       await foreignStands(world, ToyAttachment, web)
     },
-    wake: (world) => change(world, NetworkInterface, web, { metadata: { labels: { 'example.dev/nudge': 'yes' } } }),
+    wake: (world) =>
+      interfere(world, NetworkInterface, web, 'metadata.labels', { metadata: { labels: { 'example.dev/nudge': 'yes' } } }),
   },
   {
     ...toAttachments,
@@ -180,7 +193,7 @@ export const interfaceRows: readonly RaceRow<RaceWorld>[] = [
     bring: readyClaim,
     act: (world) => change(world, NetworkContext, 'net-here', { spec: { mtu: 1500 } }),
     settled: (world) => attached(world, 1500),
-    move: (world) => change(world, ToyAttachment, web, { spec: { mtu: 1400 } }),
+    move: (world) => interfere(world, ToyAttachment, web, 'spec', { spec: { mtu: 1400 } }),
     vanish: (world) => end(world, ToyAttachment, web),
   },
   {

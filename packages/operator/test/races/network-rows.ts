@@ -21,6 +21,7 @@ import {
   strangeContext,
   strangeSubnet,
   strip,
+  wasMade,
 } from './steps.ts'
 import type { RaceWorld } from './world.ts'
 
@@ -85,6 +86,11 @@ const networkRows: readonly RaceRow<RaceWorld>[] = [
     settled: networkIsHere,
     vanish: endNamespace,
     afterVanish: namespaceIsGone,
+    orphan: (world) => strip(world, Network, 'net'),
+    async afterOrphan(world) {
+      await wasMade(world, NetworkContext)
+      await noNetwork(world)
+    },
     foreign: (world) => makeForeign(world, strangeContext(world)),
     async afterForeign(world) {
       await networkIsHere(world)
@@ -179,6 +185,15 @@ const contextRows: readonly RaceRow<RaceWorld>[] = [
     settled: networkIsHere,
     vanish: endNamespace,
     afterVanish: namespaceIsGone,
+    async orphan(world) {
+      await removeNetwork(world)
+      await strip(world, NetworkContext, context)
+    },
+    async afterOrphan(world) {
+      await wasMade(world, Subnet)
+      await eventually('it is collected', async () => !(await read(world, Subnet, subnet)))
+      await noNetwork(world)
+    },
     foreign: (world) => makeForeign(world, strangeSubnet(world, subnet)),
     async afterForeign(world) {
       await eventually('the context says what is in its way', async () => {

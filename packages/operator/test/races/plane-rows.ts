@@ -4,7 +4,7 @@ import { DataPlane, finalizers, managers, NetworkContext, NetworkInterfaceClaim,
 import { apiVersionOf } from 'kube-control-loop'
 import type { RaceRow } from 'kube-control-loop/testing'
 import { eventually } from 'kube-localplane/testing'
-import { find, listed, remove, said } from '../world.ts'
+import { find, listed, remove } from '../world.ts'
 import {
   change,
   end,
@@ -16,10 +16,12 @@ import {
   namespaceIsGone,
   otherFinalizer,
   place,
+  planeIsInOrder,
   read,
   readyClaim,
   setFinalizers,
   strip,
+  wasMade,
   web,
 } from './steps.ts'
 import { type RaceWorld, ToyNetwork } from './world.ts'
@@ -38,13 +40,7 @@ export const planeRows: readonly RaceRow<RaceWorld>[] = [
     kind: DataPlane,
     verb: 'apply',
     act: (world) => world.plane(),
-    async settled({ client, planeName }) {
-      await eventually('the DataPlane is in order', async () => {
-        const plane = await find(client, DataPlane, undefined, planeName)
-        for (const type of ['Accepted', 'Installed', 'Permitted']) assert.match(said(plane, type) ?? '', /^True/)
-        return true
-      })
-    },
+    settled: planeIsInOrder,
     vanish: ({ client, planeName }) => remove(client, DataPlane, undefined, planeName),
     async remake(world) {
       await remove(world.client, DataPlane, undefined, world.planeName)
@@ -60,7 +56,10 @@ export const planeRows: readonly RaceRow<RaceWorld>[] = [
     kind: ToyNetwork,
     verb: 'create',
     name: context,
-    bring: (world) => world.plane(),
+    async bring(world) {
+      await world.plane()
+      await planeIsInOrder(world)
+    },
     act: (world) => world.context(),
     async settled(world) {
       await eventually('the network object stands', async () => {
@@ -71,6 +70,11 @@ export const planeRows: readonly RaceRow<RaceWorld>[] = [
     },
     vanish: endNamespace,
     afterVanish: namespaceIsGone,
+    orphan: (world) => end(world, NetworkContext, context),
+    async afterOrphan(world) {
+      await wasMade(world, ToyNetwork)
+      await eventually('it is collected', async () => !(await read(world, ToyNetwork, context)))
+    },
     foreign: (world) =>
       makeForeign(world, {
         apiVersion: apiVersionOf(ToyNetwork),

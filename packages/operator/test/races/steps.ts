@@ -1,6 +1,15 @@
 /** What rows of the race table do and wait for, as the administrator. */
 import assert from 'node:assert/strict'
-import { AddressLease, finalizers, Network, NetworkContext, NetworkInterface, NetworkInterfaceClaim, type Subnet } from '@nso/api'
+import {
+  AddressLease,
+  DataPlane,
+  finalizers,
+  Network,
+  NetworkContext,
+  NetworkInterface,
+  NetworkInterfaceClaim,
+  type Subnet,
+} from '@nso/api'
 import { apiVersionOf, type Kind, type KubeObject, keyFor } from 'kube-control-loop'
 import { eventually } from 'kube-localplane/testing'
 import { ToyAttachment } from '../toy-plane.ts'
@@ -11,7 +20,7 @@ import type { RaceWorld } from './world.ts'
 export const web = 'web-0'
 export const otherFinalizer = 'example.dev/other'
 
-type At = Pick<RaceWorld, 'client' | 'namespace'>
+type At = Pick<RaceWorld, 'client' | 'namespace' | 'trespass'>
 
 const signal = () => AbortSignal.timeout(30_000)
 
@@ -20,8 +29,14 @@ export const read = <S, T>({ client, namespace }: At, kind: Kind<S, T>, name: st
 export const change = ({ client, namespace }: At, kind: Kind, name: string, patch: unknown) =>
   merge(client, kind, namespace, name, patch)
 
+/** A change of what belongs to a controller; `path` as in the ownership table. */
+export async function interfere(world: At, kind: Kind, name: string, path: string, patch: unknown): Promise<void> {
+  world.trespass(kind.kind, name, path)
+  await change(world, kind, name, patch)
+}
+
 export const setFinalizers = (world: At, kind: Kind, name: string, list: readonly string[] | null) =>
-  change(world, kind, name, { metadata: { finalizers: list } })
+  interfere(world, kind, name, 'metadata.finalizers', { metadata: { finalizers: list } })
 
 /** Asks for deletion and lets the finalizers' owners do their work. */
 export async function end(world: At, kind: Kind, name: string): Promise<void> {
@@ -46,9 +61,18 @@ async function isOver(world: At, kind: Kind, name: string, uid: string | undefin
 
 export const ready = ({ client, namespace }: At, name = web) => claimSays(client, namespace, name, 'Ready', 'True Ready')
 
-/** A place where claims can become Ready. */
+export async function planeIsInOrder({ client, planeName }: RaceWorld): Promise<void> {
+  await eventually('the DataPlane is in order', async () => {
+    const plane = await find(client, DataPlane, undefined, planeName)
+    for (const type of ['Accepted', 'Installed', 'Permitted']) assert.match(said(plane, type) ?? '', /^True/)
+    return true
+  })
+}
+
+/** A place where claims can become Ready without a wait that would end a row of failures. */
 export async function place(world: RaceWorld): Promise<void> {
   await world.plane()
+  await planeIsInOrder(world)
   await world.context()
 }
 
@@ -112,6 +136,7 @@ const memo = ({ namespace }: At, name: string) => keyFor(name, namespace)
 
 /** Makes an object that nobody of ours made, and remembers which it was. */
 export async function makeForeign(world: At, object: KubeObject): Promise<void> {
+  world.trespass(object.kind, object.metadata.name, 'spec')
   const stands = await create(world.client, object)
   uids.set(memo(world, object.metadata.name), stands.metadata.uid ?? '')
 }
@@ -172,6 +197,12 @@ export function firstPosted(world: RaceWorld, kind: Kind): KubeObject {
   const body = world.bed.wire.sent({ method: 'POST', path: new RegExp(`/${kind.plural}$`) })[0]?.request.body
   assert.ok(body, `a ${kind.kind} was sent`)
   return body as KubeObject
+}
+
+/** A create of this kind was sent and answered well. */
+export async function wasMade({ bed }: RaceWorld, kind: Kind): Promise<void> {
+  const match = { method: 'POST', path: new RegExp(`/${kind.plural}$`) } as const
+  await eventually(`a ${kind.kind} was made`, () => bed.wire.sent(match).some(({ response }) => response?.status === 201))
 }
 
 /** The network that standalone controllers bring here. */

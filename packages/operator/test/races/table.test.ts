@@ -5,22 +5,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Classify, classify } from 'kube-control-loop'
-import { assertTableIsComplete, type RaceRow, raceChecks, rowId } from 'kube-control-loop/testing'
+import { assertTableIsComplete, raceChecks, rowId } from 'kube-control-loop/testing'
 import { eventually } from 'kube-localplane/testing'
-import { claimFinalizerRow, claimRows } from './claim-rows.ts'
-import { interfaceRows } from './interface-rows.ts'
 import { networkControllerRows } from './network-rows.ts'
-import { planeRows } from './plane-rows.ts'
+import { rows } from './rows.ts'
 import { network, networkIsHere, ready } from './steps.ts'
-import { type RaceSite, type RaceWorld, startSite } from './world.ts'
+import { type RaceSite, startSite } from './world.ts'
 
-const rows: readonly RaceRow<RaceWorld>[] = [
-  claimFinalizerRow,
-  ...claimRows,
-  ...interfaceRows,
-  ...planeRows,
-  ...networkControllerRows,
-]
 const networkControllers = new Set(networkControllerRows.map(({ controller }) => controller))
 
 let site: RaceSite

@@ -27,11 +27,12 @@ import {
   type RegisteredWrite,
   systemClock,
 } from 'kube-control-loop'
-import { createRecordingLog, narrowTransport, type RaceBed, scriptTransport } from 'kube-control-loop/testing'
+import { createRecordingLog, narrowTransport, type RaceBed, type Recorder, scriptTransport } from 'kube-control-loop/testing'
 import { type Plane, startPlane } from 'kube-localplane'
 import { eventually } from 'kube-localplane/testing'
 import { createOperator } from '../../src/app.ts'
-import { startToyPlane, ToyAttachment, toyManifests } from '../toy-plane.ts'
+import { auditBodies, record } from '../support/record.ts'
+import { startToyPlane, ToyAttachment, toyManifests, toyUser } from '../toy-plane.ts'
 import { aClaim, aContext, aSubnet, create, know, location } from '../world.ts'
 
 export const ToyNetwork = defineKind({
@@ -54,6 +55,8 @@ export type RaceWorld = {
   /** Name of the DataPlane that this NSO sees. */
   readonly planeName: string
   registered(): readonly RegisteredWrite[]
+  /** Tells the recorder that the administrator is about to write what belongs to someone else. */
+  trespass(kind: string, name: string, path: string): void
   /** The network here, with one IPv6 subnet, as propagation or a user would bring it. */
   context(): Promise<unknown>
   claim(spec?: Parameters<typeof aClaim>[2]): Promise<unknown>
@@ -98,7 +101,7 @@ export async function startSite({ policies = false } = {}): Promise<RaceSite> {
   if (policies) await untilEnforced(client)
   const toyPlane = startToyPlane(await plane.kubeconfigFor({ user: toyUser, groups: ['system:masters'] }))
   return {
-    open: (options) => open(plane, client, kubeconfig, options),
+    open: (options) => open({ plane, client, kubeconfig, recorder }, options),
     async [Symbol.asyncDispose]() {
       await toyPlane.stop()
       try {
@@ -118,10 +121,10 @@ async function untilEnforced(client: Client): Promise<void> {
   })
 }
 
+type Ground = { plane: Plane; client: Client; kubeconfig: string; recorder: Recorder }
+
 async function open(
-  plane: Plane,
-  client: Client,
-  kubeconfig: string,
+  { plane, client, kubeconfig, recorder }: Ground,
   { networks = false, classify }: { networks?: boolean; classify?: Classify } = {},
 ): Promise<RaceWorld> {
   const namespace = `races-${crypto.randomUUID().slice(0, 8)}`
@@ -147,6 +150,8 @@ async function open(
     namespace,
     planeName,
     registered: () => operator.manager.registry.registeredWrites(),
+    trespass: (kind, name, path) =>
+      recorder.expect({ kind, namespace, name, path, why: 'the administrator brings a race about', maybe: true }),
     async context() {
       await create(client, aContext(namespace))
       await create(client, {

@@ -11,8 +11,8 @@ import {
   type OwnershipTable,
   systemClock,
 } from 'kube-control-loop'
-import { createRecorder, type RecordedKind, type Recorder } from 'kube-control-loop/testing'
-import { type AuditedKinds, followAudit, type PlaneAccess } from 'kube-localplane'
+import { createRecorder, type RecordedKind, type Recorder, type RecorderOptions } from 'kube-control-loop/testing'
+import { type AuditEntry, type AuditedKinds, followAudit, type PlaneAccess } from 'kube-localplane'
 import { ToyAttachment, toyConditions, toyOwnership, toyUser } from '../toy-plane.ts'
 
 type Conditions = Readonly<Record<string, RecordedKind['conditions']>>
@@ -68,11 +68,14 @@ export const auditBodies: readonly AuditedKinds[] = [...new Set(recorded.map(({ 
   group,
 }))
 
-/** Records until disposed; in one namespace only where one is given. Disposing throws when anything was not as documented. */
-export async function record(plane: PlaneAccess, options: { namespace?: string } = {}): Promise<Recorder> {
+const isRecorded = ({ group, verb }: AuditEntry) =>
+  auditBodies.some((each) => each.group === group) && !['get', 'list', 'watch'].includes(verb)
+
+/** Records until disposed; on a shared plane, only in the caller's namespaces. Disposing throws when anything was not as documented. */
+export async function record(plane: PlaneAccess, options: Pick<RecorderOptions, 'inNamespace'> = {}): Promise<Recorder> {
   const access = createAccessSource({ clock: systemClock, kubeconfig: plane.kubeconfigPath })
   const transport = createHttpTransport({ access, clock: systemClock, userAgent: 'recorder', connections: 32 })
-  const writes = await followAudit(plane, ({ responseObject }) => responseObject !== undefined)
+  const writes = await followAudit(plane, isRecorded)
   const recorder = createRecorder({
     client: createClient(transport, { clock: systemClock, jitter: Math.random }),
     ...{ kinds: recorded, identities, writes, clock: systemClock, jitter: Math.random },

@@ -13,6 +13,8 @@ export type AuditedWrite = {
   group: string
   resource: string
   subresource: string
+  namespace: string
+  name: string
   /** HTTP status of the answer. */
   code: number
   fieldManager: string
@@ -24,7 +26,10 @@ export type AuditedWrite = {
 
 export type Version = {
   object: KubeObject
-  /** Requests of which one made this version: more than one when they overlapped and a later one changed nothing. */
+  /**
+   * Requests of which one made this version: more than one when they overlapped and a later one changed nothing. Where no
+   * answer carries the version, the writes on the object that got no clear answer.
+   */
   makers: readonly AuditedWrite[]
   /** Not stored any more: the answer to the write that let a deleted object go. */
   last: boolean
@@ -67,6 +72,12 @@ const byVersion = (a: Version, b: Version) => {
 
 type Draft = { object: KubeObject; writes: AuditedWrite[]; last: boolean }
 
+/** Whether such an answer leaves open what was stored: the client or the server gave up while the write was on its way. */
+const isUnclear = ({ stage, code, dryRun }: AuditedWrite) => stage !== 'ResponseStarted' && !dryRun && (code === 0 || code >= 499)
+
+const isAbout = ({ group, resource, namespace, name }: AuditedWrite, kind: Kind, { metadata }: KubeObject) =>
+  group === kind.group && resource === kind.plural && name === metadata.name && namespace === (metadata.namespace ?? '')
+
 /** `seen`: objects as the watch delivered them, managedFields included, without those of its delete events. */
 export function historiesOf(kind: Kind, seen: Iterable<KubeObject>, writes: Iterable<AuditedWrite>): History[] {
   const drafts = new Map<string, Map<string, Draft>>()
@@ -82,10 +93,14 @@ export function historiesOf(kind: Kind, seen: Iterable<KubeObject>, writes: Iter
     return draft
   }
   for (const object of seen) if (!isLast(object)) draftOf(object)
+  const unclear: AuditedWrite[] = []
   for (const write of writes) {
     const object = answered(write, kind)
     if (object) draftOf(object).writes.push(write)
+    else if (isUnclear(write)) unclear.push(write)
   }
+  for (const { object, writes: makers } of [...drafts.values()].flatMap((ofObject) => [...ofObject.values()]))
+    if (makers.length === 0) makers.push(...unclear.filter((write) => isAbout(write, kind, object)))
   return [...drafts].map(([uid, ofObject]) => historyOf(kind, uid, [...ofObject.values()]))
 }
 

@@ -80,14 +80,29 @@ function reserved({ rules, version, before, report }: Step, path: string, why: s
     report('OWN-5', at(path), `${canonical(is)} by ${showMakers(version)}; reserved: ${why}`)
 }
 
+type Allowed = { readonly identity: string; readonly writer?: string }
+
+/** A writer that is named by what it is, or not at all, may use any manager. */
+const managerOf = ({ identity, writer = identity }: Allowed) => (isUnnamed({ writer, identity }) ? undefined : writer)
+
+function mayChange(allowed: Allowed, { user, fieldManager }: AuditedWrite, identities: Rules['identities']): boolean {
+  const manager = managerOf(allowed)
+  return mayAct(identities, allowed.identity, user) && (manager === undefined || manager === fieldManager)
+}
+
+function showAllowed(allowed: Allowed, identities: Rules['identities']): string {
+  const manager = managerOf(allowed)
+  return `${showUsers(identities, allowed.identity)}${manager === undefined ? '' : ` as "${manager}"`}`
+}
+
 function metadata({ rules, version, before, isFound, report }: Step): void {
   if (isFound) return
   const { ownership, also = [] } = rules.kind
   for (const { path, changed } of metadataPaths(ownership, before, version)) {
     if (!changed) continue
-    const may = [...ownership.metadata, ...also].filter((one) => one.path === path).map(({ identity }) => identity)
-    if (version.makers.some(({ user }) => may.some((identity) => mayAct(rules.identities, identity, user)))) continue
-    const should = may.map((identity) => showUsers(rules.identities, identity)).join(' or ')
+    const may: Allowed[] = [...ownership.metadata, ...also].filter((one) => one.path === path)
+    if (version.makers.some((maker) => may.some((allowed) => mayChange(allowed, maker, rules.identities)))) continue
+    const should = may.map((allowed) => showAllowed(allowed, rules.identities)).join(' or ')
     report('OWN-6', path, `changed by ${showMakers(version)}; only ${should} may`)
   }
 }

@@ -5,7 +5,7 @@
 import type { Jitter } from '../backoff.ts'
 import type { Client } from '../client.ts'
 import type { Clock } from '../clock.ts'
-import type { KubeObject } from '../kind.ts'
+import { type KubeObject, keyFor, splitKey } from '../kind.ts'
 import { silentLogger } from '../log.ts'
 import { createReflector } from '../reflector.ts'
 import { orderOfVersions } from '../resource-version.ts'
@@ -21,8 +21,8 @@ export type RecorderOptions = {
   identities: Identities
   /** Every write on these kinds that was answered since the recorder was made and before this call. */
   writes(): Promise<readonly AuditedWrite[]>
-  /** Only what is in this namespace. */
-  namespace?: string
+  /** Only objects in such namespaces, where others use the same server. */
+  inNamespace?: (namespace: string) => boolean
   clock: Clock
   jitter: Jitter
 }
@@ -33,7 +33,7 @@ export type Expected = {
   namespace?: string | undefined
   /** Absent: any object of the kind in that namespace. */
   name?: string
-  /** As in a violation, or a part of it from its beginning: `status` is all of it. */
+  /** As in a violation, or a part of it from its beginning: `status` is all of it, `*` everything. */
   path: string
   why: string
   /** Not an error when it does not happen. */
@@ -72,7 +72,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (violation) late.push(violation)
       // Again, with what the watch has brought meanwhile.
       const versions = historiesOf(one.kind.kind, one.seen.values(), writes)
-      const inside = versions.filter(({ key }) => options.namespace === undefined || key.startsWith(`${options.namespace}/`))
+      const inside = versions.filter(({ key }) => options.inNamespace?.(splitKey(key).namespace ?? '') ?? true)
       found.push(...inside.map((history) => ({ kind: one.kind, history })))
     }
     return { found, late }
@@ -90,21 +90,27 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return [...blind, ...late, ...unannounced, ...missing.map(neverHappened)]
   }
 
+  async function end(): Promise<void> {
+    try {
+      const found = await violations()
+      if (found.length > 0) throw new Error([`${found.length} violations`, ...found.map(showViolation)].join('\n  '))
+    } finally {
+      stop.abort(new Error('the recording is over'))
+    }
+  }
+
+  let ending: Promise<void> | undefined
   return {
     expect: (one) => void expected.push(one),
     violations,
-    async [Symbol.asyncDispose]() {
-      try {
-        const found = await violations()
-        if (found.length > 0) throw new Error([`${found.length} violations`, ...found.map(showViolation)].join('\n  '))
-      } finally {
-        stop.abort(new Error('the recording is over'))
-      }
+    [Symbol.asyncDispose]() {
+      ending ??= end()
+      return ending
     },
   }
 }
 
-function follow(kind: RecordedKind, { client, clock, jitter, namespace }: RecorderOptions, signal: AbortSignal): Followed {
+function follow(kind: RecordedKind, { client, clock, jitter }: RecorderOptions, signal: AbortSignal): Followed {
   const one: Followed = { kind, seen: new Map(), reached: '', isServed: true, poke: () => reflector.poke() }
   const reach = (version = '') => {
     if (one.reached === '' || orderOfVersions(version, one.reached) === 'newer') one.reached = version
@@ -118,7 +124,7 @@ function follow(kind: RecordedKind, { client, clock, jitter, namespace }: Record
   const reflector = createReflector<unknown, unknown>({
     client,
     kind: kind.kind,
-    selection: namespace === undefined || kind.kind.scope === 'Cluster' ? {} : { namespace },
+    selection: {},
     feed: {
       replaced(items, version) {
         for (const item of items) take(item)
@@ -164,14 +170,10 @@ async function caughtUp(one: Followed, latest: string, clock: Clock): Promise<Vi
 }
 
 function announces({ kind, namespace, name, path }: Expected, violation: Violation): boolean {
-  const [space, own] = splitKey(violation.key)
-  if (kind !== violation.kind || namespace !== space || (name !== undefined && name !== own)) return false
+  const found = splitKey(violation.key)
+  if (kind !== violation.kind || namespace !== found.namespace || (name !== undefined && name !== found.name)) return false
+  if (path === '*') return true
   return violation.path === path || violation.path.startsWith(`${path}.`) || violation.path.startsWith(`${path}/`)
-}
-
-function splitKey(key: string): [namespace: string | undefined, name: string] {
-  const slash = key.indexOf('/')
-  return slash < 0 ? [undefined, key] : [key.slice(0, slash), key.slice(slash + 1)]
 }
 
 const nothingSeen: Violation = {
@@ -186,7 +188,7 @@ const nothingSeen: Violation = {
 const neverHappened = ({ kind, namespace, name, path, why }: Expected): Violation => ({
   invariant: 'REC-3',
   kind,
-  key: namespace === undefined ? (name ?? '*') : `${namespace}/${name ?? '*'}`,
+  key: keyFor(name ?? '*', namespace),
   resourceVersion: '?',
   path,
   says: `announced and not seen: ${why}`,

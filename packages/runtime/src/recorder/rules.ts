@@ -27,7 +27,7 @@ export const invariants = {
   'OWN-3': 'a documented status path changes by its documented user only',
   'OWN-4': 'what stands at a documented status path, CRD defaults apart, is owned by its documented manager',
   'OWN-5': 'a reserved status path is written by nobody',
-  'OWN-6': 'a documented path of spec or metadata changes by its documented user only',
+  'OWN-6': 'a documented path of spec or metadata changes by its documented user and manager only',
   'COND-1': 'a condition has all its fields, each well formed, and its type once',
   'COND-2': 'a condition’s type is declared',
   'COND-3': 'a condition’s reason is listed for its type and status',

@@ -5,6 +5,7 @@
 import { finalizers, type NetworkContext, NetworkInterface } from '@nso/api'
 import { type Change, type Controller, type Key, keyFor, keyOf, type Outcome, settled, waiting, watch } from 'kube-control-loop'
 import { contextKeyOf } from '../../addresses/lease.ts'
+import { isDeleting } from '../objects.ts'
 import { controllerNames, holdWriters, type NetworkCaches, type NetworkOptions } from '../parts.ts'
 import { decide, isIn } from './decide.ts'
 
@@ -44,8 +45,10 @@ export function createHoldController(options: NetworkOptions): Controller {
   }
 }
 
-/** The contexts an interface is in, and was in; all of its network where it does not tell. */
+/** The contexts an interface is in, and was in; all of its network where it does not tell. What stays in its place is no news. */
 function contextsOf(caches: NetworkCaches, { before, after }: Change<NetworkInterface>): Set<Key> {
+  if (before && after && contextKeyOf(before) === contextKeyOf(after) && isDeleting(before) === isDeleting(after))
+    return new Set()
   const sides = [before, after].filter((nic) => nic !== undefined)
   return new Set(
     sides.flatMap((nic) => {

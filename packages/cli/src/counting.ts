@@ -1,0 +1,112 @@
+/** Counts what a run has written and what went wrong: from the audit log where there is one, and from NSO's and Galactic's own metrics. */
+import { type Plane, readAudit, tailAudit } from 'kube-localplane'
+import { Explained } from './failure.ts'
+import {
+  type AuditedRequest,
+  type ClaimTimes,
+  countConflicts,
+  countOwnWrites,
+  countWrites,
+  disagreements,
+  parseMetrics,
+  type Report,
+  type Sample,
+  sumOf,
+} from './report.ts'
+import type { System } from './system.ts'
+
+const processes = [
+  { name: 'nso', user: 'system:serviceaccount:nso-system:nso' },
+  { name: 'galactic', user: 'system:serviceaccount:galactic-system:galactic' },
+] as const
+
+type Pages = Record<(typeof processes)[number]['name'], Sample[]>
+
+const attempts = 20
+
+/** Begins counting: to be called before the first claim is created. The result makes the report of all that has happened since. */
+export async function beginCounting(system: System): Promise<(claims: ClaimTimes[]) => Promise<Report>> {
+  const { plane } = system
+  if (!plane?.auditLogPath) {
+    const before = await metricsOf(system)
+    return async (claims) => fromMetricsAlone(claims, before, await metricsOf(system))
+  }
+  const from = await tailAudit(plane)
+  return (claims) => fromAudit(system, plane, claims, from)
+}
+
+/** Counts from the audit log and asks both processes: rejects when they do not agree with it. */
+async function fromAudit(system: System, plane: Plane, claims: ClaimTimes[], from: number): Promise<Report> {
+  const path = plane.auditLogPath ?? ''
+  let problems: string[] = []
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    const pages = await metricsOf(system)
+    const to = await tailAudit(plane)
+    const part = completed(await readAudit(path, { from, to }))
+    const { refused, ...audited } = countConflicts(part)
+    const own = totals(pages)
+    // Since the beginning, as the processes count: what was wrong before the first claim is no less wrong.
+    problems = disagreementsOf(pages, [...completed(await readAudit(path, { to: from })), ...part])
+    // A refused apply leaves its trace on both sides; a theft that raised no conflict on ours only.
+    if (own.ownershipConflicts < audited.ownershipConflicts)
+      problems.push(
+        `ownership conflicts: the processes count ${own.ownershipConflicts}, the audit log ${audited.ownershipConflicts}`,
+      )
+    // A Lease renewal between the two readings is no disagreement: it is gone at the next attempt.
+    if (problems.length === 0)
+      return {
+        claims,
+        writes: countWrites(part, claims.length),
+        conflicts: audited.conflicts,
+        ownershipConflicts: Math.max(own.ownershipConflicts, audited.ownershipConflicts),
+        reconcileErrors: own.reconcileErrors,
+        countedFrom: 'audit',
+        ...(refused.length > 0 ? { refused } : {}),
+      }
+  }
+  throw new Explained(`NSO's and Galactic's own metrics do not agree with the audit log:\n  ${problems.join('\n  ')}`)
+}
+
+function disagreementsOf(pages: Pages, all: readonly AuditedRequest[]): string[] {
+  return processes.flatMap(({ name, user }) => {
+    const own = all.filter((request) => request.user === user)
+    return disagreements(pages[name], own).map((problem) => `${name}: ${problem}`)
+  })
+}
+
+/** On a given cluster there is no audit log to read: the processes' own writes are counted, and what they say of races. */
+function fromMetricsAlone(claims: ClaimTimes[], before: Pages, after: Pages): Report {
+  const [was, is] = [totals(before), totals(after)]
+  return {
+    claims,
+    writes: countOwnWrites(
+      processes.map(({ name }) => ({ writer: name, before: before[name], after: after[name] })),
+      claims.length,
+    ),
+    conflicts: is.refused - was.refused,
+    ownershipConflicts: is.ownershipConflicts,
+    reconcileErrors: is.reconcileErrors,
+    countedFrom: 'metrics',
+  }
+}
+
+function completed(audit: Awaited<ReturnType<typeof readAudit>>): AuditedRequest[] {
+  return audit.filter(({ stage }) => stage === 'ResponseComplete' || stage === 'Panic')
+}
+
+async function metricsOf(system: System): Promise<Pages> {
+  const page = async (url: string) => parseMetrics(await (await fetch(`${url}/metrics`)).text())
+  return { nso: await page(system.nso.metricsUrl), galactic: await page(system.galactic.metricsUrl) }
+}
+
+function totals(pages: Pages): { ownershipConflicts: number; reconcileErrors: number; refused: number } {
+  const samples = [...pages.nso, ...pages.galactic]
+  const conflicts = samples.filter(
+    ({ name, labels }) => name === 'rest_client_requests_total' && labels.code === '409' && labels.method !== 'GET',
+  )
+  return {
+    ownershipConflicts: sumOf(samples, 'status_ownership_conflicts_total'),
+    reconcileErrors: sumOf(samples, 'controller_runtime_reconcile_errors_total'),
+    refused: conflicts.reduce((sum, { value }) => sum + value, 0),
+  }
+}

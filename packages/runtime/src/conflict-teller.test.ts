@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createConflictTeller, secondWrites, shownWrites } from './conflict-teller.ts'
+import type { KubeObject } from './kind.ts'
+import { createStatusMemory } from './status-memory.ts'
+import { noWriteMetrics } from './write-metrics.ts'
+
+const widget: KubeObject = {
+  apiVersion: 'example.dev/v1',
+  kind: 'Widget',
+  metadata: { name: 'a', namespace: 'space', uid: 'u1' },
+  spec: {},
+}
+
+function bed() {
+  const memory = createStatusMemory()
+  const counted: string[] = []
+  const events: unknown[] = []
+  const lines: unknown[] = []
+  const tell = createConflictTeller({
+    resource: 'widgets',
+    owner: 'owner',
+    memory,
+    metrics: {
+      ...noWriteMetrics,
+      ownershipConflict: ({ resource, field, manager }) => counted.push(`${resource} ${field} ${manager}`),
+    },
+    log: { debug: () => assert.fail('people must see it'), warn: (fields) => lines.push(fields) },
+    recordEvent: (regarding, event) => events.push({ regarding: regarding.metadata.name, ...event }),
+  })
+  return { tell, memory, counted, events, lines }
+}
+
+test('a manager that wrote two paths: two counts, one event and one log line, in the order of the alphabet', () => {
+  const { tell, counted, events, lines } = bed()
+  tell(widget, [
+    { path: 'vpc', manager: 'rogue' },
+    { path: 'conditions/Ready', manager: 'rogue' },
+    { path: 'vpc', manager: 'rogue' },
+  ])
+  assert.deepEqual(counted, ['widgets conditions/Ready rogue', 'widgets vpc rogue'])
+  assert.deepEqual(events, [
+    {
+      regarding: 'a',
+      type: 'Warning',
+      reason: 'StatusOwnershipConflict',
+      action: 'Overrule',
+      note: 'status conditions/Ready, vpc belongs to owner; "rogue" wrote there and is overruled',
+    },
+  ])
+  assert.deepEqual(lines, [{ resource: 'widgets', key: 'space/a', manager: 'rogue', paths: ['conditions/Ready', 'vpc'] }])
+})
+
+test('an episode that stands is not told again; another manager is', () => {
+  const { tell, counted, events } = bed()
+  tell(widget, [{ path: 'vpc', manager: 'rogue' }])
+  tell(widget, [{ path: 'vpc', manager: 'rogue' }])
+  assert.deepEqual([counted.length, events.length], [1, 1])
+  tell(widget, [{ path: 'vpc', manager: 'other' }])
+  assert.deepEqual([counted.length, events.length], [2, 2])
+})
+
+test('where nobody listens it is counted all the same', () => {
+  const counted: string[] = []
+  const tell = createConflictTeller({
+    resource: 'widgets',
+    owner: 'owner',
+    memory: createStatusMemory(),
+    metrics: { ...noWriteMetrics, ownershipConflict: ({ field }) => counted.push(field) },
+  })
+  tell(widget, [{ path: 'vpc', manager: 'rogue' }])
+  assert.deepEqual(counted, ['vpc'])
+})
+
+test('conflicts name documented paths', () => {
+  const field = '.status.conditions[type="Ready"].reason'
+  assert.deepEqual(secondWrites([{ manager: 'rogue', field }]), [{ path: 'conditions/Ready', manager: 'rogue' }])
+})
+
+describe('what an answer shows', () => {
+  const owners = new Map([['vpc', ['rogue', 'old']]])
+  const table: { says: string; owners: typeof owners; taken: string[]; told: string[]; want: string[] }[] = [
+    { says: 'nothing', owners: new Map(), taken: [], told: [], want: [] },
+    { says: 'every owner of a path', owners, taken: [], told: [], want: ['vpc rogue', 'vpc old'] },
+    { says: 'a change without a trace', owners: new Map(), taken: ['vpc'], told: [], want: ['vpc unknown'] },
+    { says: 'a change whose owner stands there', owners, taken: ['vpc'], told: [], want: ['vpc rogue', 'vpc old'] },
+    { says: 'a change whose author was told', owners: new Map(), taken: ['vpc', 'note'], told: ['vpc'], want: ['note unknown'] },
+  ]
+  for (const { says, owners: standing, taken, told, want } of table) {
+    test(says, () => {
+      const shown = shownWrites(standing, taken, new Set(told))
+      assert.deepEqual(
+        shown.map(({ path, manager }) => `${path} ${manager}`),
+        want,
+      )
+    })
+  }
+})

@@ -1,0 +1,32 @@
+/** Which modules a mutation run changes, and the tests that must notice: no more than these, so that one mutant costs little. */
+
+export type MutationGroup = {
+  /** Below the root of the repository. */
+  readonly folder: string
+  readonly modules: readonly string[]
+  /** Test files of the same folder; they import the modules by relative paths, hence the changed copies. */
+  readonly tests: readonly string[]
+}
+
+const runtime = 'packages/runtime/src'
+
+export const mutationGroups: readonly MutationGroup[] = [
+  { folder: runtime, modules: ['races.ts'], tests: ['races.test.ts'] },
+  {
+    folder: runtime,
+    modules: ['write-refusal.ts', 'object-writer.ts', 'write-signals.ts', 'write-registry.ts'],
+    tests: ['object-writer.test.ts', 'status-writer.test.ts'],
+  },
+  { folder: runtime, modules: ['status-writer.ts', 'conflict-teller.ts'], tests: ['status-writer.test.ts'] },
+  { folder: runtime, modules: ['status-intent.ts'], tests: ['status-intent.test.ts'] },
+  { folder: runtime, modules: ['status-memory.ts'], tests: ['status-memory.test.ts'] },
+  { folder: runtime, modules: ['managed-fields.ts'], tests: ['managed-fields.test.ts'] },
+  { folder: runtime, modules: ['ownership-check.ts'], tests: ['ownership-check.test.ts'] },
+  { folder: runtime, modules: ['fenced-transport.ts'], tests: ['fenced-transport.test.ts'] },
+  { folder: runtime, modules: ['together.ts'], tests: ['together.test.ts'] },
+  { folder: runtime, modules: ['pass-end.ts', 'loop.ts', 'dispatch.ts'], tests: ['loop.test.ts'] },
+  { folder: runtime, modules: ['backoff.ts'], tests: ['backoff.test.ts'] },
+  { folder: runtime, modules: ['resource-version.ts'], tests: ['resource-version.test.ts'] },
+  { folder: runtime, modules: ['lease-record.ts'], tests: ['leader-election.test.ts'] },
+  { folder: 'packages/galactic/src', modules: ['write-once.ts'], tests: ['write-once.test.ts'] },
+]
