@@ -5,6 +5,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { startPlane } from 'kube-localplane'
 import { eventually } from 'kube-localplane/testing'
+import { auditBodies, record } from '../packages/operator/test/support/record.ts'
 import { makeHome, nso } from './support/run-nso.ts'
 
 const withoutMutatingPolicies = [
@@ -26,7 +27,9 @@ const definitionOf = (schema: object) => ({
 
 test('twice in a row on a given cluster: Ready, counted, cleaned up, and what others have there is left alone', async (t) => {
   const home = makeHome(t)
-  await using plane = await startPlane({ apiServerFlags: withoutMutatingPolicies })
+  await using plane = await startPlane({ apiServerFlags: withoutMutatingPolicies, auditBodies })
+  const recorder = await record(plane)
+  t.after(() => recorder[Symbol.asyncDispose]().catch(() => {}))
   const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
   await plane.apply([
     definitionOf({ ...open, description: 'of others' }),
@@ -89,4 +92,5 @@ test('twice in a row on a given cluster: Ready, counted, cleaned up, and what ot
     )
     assert.deepEqual(home.processes(), [])
   })
+  await recorder[Symbol.asyncDispose]()
 })

@@ -19,10 +19,15 @@ const interrupted = [128 + os.constants.signals.SIGINT, 128 + os.constants.signa
 /** What the user can do something about: shown without a stack. */
 class Explained extends Error {}
 
+/** Of all that `npm ci` reads here: another script or version in package.json is no reason to install again. */
 function wanted() {
-  const hash = createHash('sha256')
-  for (const file of ['package.json', 'package-lock.json']) hash.update(readFileSync(path.join(root, file)))
-  return hash.digest('hex')
+  const { workspaces, dependencies, devDependencies, overrides, allowScripts } = JSON.parse(
+    readFileSync(path.join(root, 'package.json'), 'utf8'),
+  )
+  return createHash('sha256')
+    .update(JSON.stringify([workspaces, dependencies, devDependencies, overrides, allowScripts]))
+    .update(readFileSync(path.join(root, 'package-lock.json')))
+    .digest('hex')
 }
 
 function installed() {
@@ -105,6 +110,16 @@ async function locked(work) {
 }
 
 /**
+ * A killed npm, or the shell between npm and this process that dies of a TERM without passing it on, would leave everything
+ * running. Without npm a lost parent means nothing: somebody's shell that has ended, perhaps after nohup.
+ */
+function whenOrphaned(call) {
+  if (!process.env.npm_execpath) return undefined
+  const parent = process.ppid
+  return setInterval(() => process.ppid !== parent && call(), 500)
+}
+
+/**
  * Passes every signal on and only waits: the child decides what an interruption means. A terminal's Ctrl-C reaches the child
  * by itself too; whoever sends it to this process alone reaches it by this.
  */
@@ -115,9 +130,11 @@ function run(command, args, options = {}) {
     const forward = (signal) => child.kill(signal)
     const names = ['SIGINT', 'SIGTERM', 'SIGHUP']
     for (const name of names) process.on(name, forward)
+    const watch = whenOrphaned(() => forward('SIGTERM'))
     child.on('error', reject)
     child.on('exit', (code, signal) => {
       for (const name of names) process.off(name, forward)
+      clearInterval(watch)
       resolve(signal ? 128 + (os.constants.signals[signal] ?? 0) : (code ?? 1))
     })
   })

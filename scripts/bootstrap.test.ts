@@ -129,6 +129,30 @@ test('Ctrl-C during the installation ends it with 130, without advice', async (t
   assert.doesNotMatch(output, /Check that/)
 })
 
+test('under npm, a parent that dies ends what was started; without npm it does not matter', async (t) => {
+  const { dir, start } = checkout(t)
+  await start().ended
+  const script = 'process.on("SIGTERM", () => { console.log("told"); process.exit() }); console.log("up", process.pid)'
+  writeFileSync(path.join(dir, 'hello.js'), `${script}; setTimeout(() => console.log("left alone") || process.exit(), 2000)`)
+  for (const [env, expected] of [
+    [{ npm_execpath: 'npm' }, 'told'],
+    [{ npm_execpath: '' }, 'left alone'],
+  ] as const) {
+    const command = `${process.execPath} scripts/bootstrap.cjs hello.js; true`
+    const parent = spawn('/bin/sh', ['-c', command], {
+      cwd: dir,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let output = ''
+    for await (const text of parent.stdout.setEncoding('utf8')) {
+      output += text
+      if (text.includes('up')) parent.kill('SIGKILL')
+    }
+    assert.match(output, new RegExp(`${expected}\n$`))
+  }
+})
+
 test('a checkout that cannot be written is named', async (t) => {
   const { dir, start } = checkout(t)
   // A file where the folder should go stands for a disk that refuses it: the superuser may write everywhere else.

@@ -129,7 +129,7 @@ async function describe({ fileName, location, replacement, mutatorName, status }
     .slice(location.start.line - 1, location.end.line)
   const line = lines[0]?.trim() ?? ''
   const removed = lines.join('\n').length - (lines.at(-1)?.length ?? 0) + location.end.column
-  const part = short(lines.join('\n').slice(location.start.column, removed))
+  const part = short(lines.join('\n').slice(location.start.column - 1, removed - 1))
   return {
     file: path.basename(fileName),
     mutant: `${mutatorName} in \`${line}\`: \`${part}\` → \`${short(replacement ?? '')}\``,
@@ -137,7 +137,9 @@ async function describe({ fileName, location, replacement, mutatorName, status }
   }
 }
 
-const short = (text: string) => text.replace(/\s+/g, ' ').slice(0, 80)
+function short(text: string): string {
+  return text.replace(/\s+/g, ' ').slice(0, 80)
+}
 
 function page(): string {
   const rows = files.map((file) => {

@@ -16,5 +16,7 @@ const lineOf = (row: RaceRow<never>): string => {
 
 test('the page of write races and the tables of the tests agree', async () => {
   const lines = (await readFile(page, 'utf8')).split('\n').filter((line) => line.startsWith('| `') && line.includes('conflict'))
-  assert.deepEqual(lines, [...nsoRows, ...galacticRows].map(lineOf))
+  // The formatter pads the cells of a table.
+  const cells = lines.map((line) => line.replaceAll(/ +/g, ' '))
+  assert.deepEqual(cells, [...nsoRows, ...galacticRows].map(lineOf))
 })

@@ -31,7 +31,7 @@ export { NetworkInterface } from './kinds/network-interface.ts'
 export { NetworkInterfaceClaim } from './kinds/network-interface-claim.ts'
 export { ServingLocation } from './kinds/serving-location.ts'
 export { Subnet } from './kinds/subnet.ts'
-export { kinds, nsoAccount, nsoManifestFiles, nsoManifests } from './manifests.ts'
+export { kinds, nsoAccount, nsoManifestFiles, nsoManifests, nsoRole } from './manifests.ts'
 export {
   annotations,
   contextName,

@@ -43,12 +43,18 @@ export const kinds: readonly KindDefinition[] = [
 /** The identity that NSO runs as. */
 export const nsoAccount = { namespace: 'nso-system', name: 'nso' } as const
 
+/** The role that is bound to it, whose rules are those of all ClusterRoles labelled for it. */
+export const nsoRole = 'nso'
+
 const aggregate = { [labels.aggregateToNso]: 'true' }
 
 const grants: readonly Grant[] = [
   { group: '', resources: ['namespaces'], verbs: reading },
   { group: 'authorization.k8s.io', resources: ['selfsubjectaccessreviews'], verbs: ['create'] },
   eventsGrant,
+  // Kinds of data planes come and go, and permissions on them: both are watched instead of asked for.
+  { group: 'apiextensions.k8s.io', resources: ['customresourcedefinitions'], verbs: reading },
+  { group: 'rbac.authorization.k8s.io', resources: ['clusterroles'], verbs: reading, resourceNames: [nsoRole] },
 ]
 
 export const crds = (): Manifest[] => kinds.map((kind) => crdOf(kind, ownershipOf(kind, ownership)))
@@ -57,9 +63,9 @@ export const crds = (): Manifest[] => kinds.map((kind) => crdOf(kind, ownershipO
 export const rbac = (): Manifest[] => [
   namespaceManifest(nsoAccount.namespace),
   serviceAccount(nsoAccount.namespace, nsoAccount.name),
-  aggregatedClusterRole('nso', aggregate),
+  aggregatedClusterRole(nsoRole, aggregate),
   clusterRole('nso-core', rulesFor('nso', ownership, grants), aggregate),
-  clusterRoleBinding('nso', 'nso', nsoAccount),
+  clusterRoleBinding('nso', nsoRole, nsoAccount),
   ...leaderElectionRole('nso-leader-election', nsoAccount),
 ]
 

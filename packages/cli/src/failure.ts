@@ -19,17 +19,20 @@ export function messageOf(error: unknown): string {
   return isExpected ? error.message : (error.stack ?? error.message)
 }
 
-/** Keeps the error and the logs of a run in `kept`, in place of those of the last failure. Answers what to tell. */
+/** Keeps the error and the logs of a run in `kept`, in place of those of the last failure. Answers what there is to tell, or nothing. */
 export function keepLogs(error: unknown, dir: string, kept: string): string {
   try {
     rmSync(kept, { recursive: true, force: true })
     mkdirSync(kept, { recursive: true, mode: 0o700 })
     writeFileSync(path.join(kept, 'error.txt'), error instanceof Error ? (error.stack ?? error.message) : String(error))
+    let count = 0
     for (const from of [dir, path.join(dir, 'control-plane')].filter((folder) => existsSync(folder))) {
-      for (const name of readdirSync(from).filter((file) => file.endsWith('.log')))
+      for (const name of readdirSync(from).filter((file) => file.endsWith('.log'))) {
         cpSync(path.join(from, name), path.join(kept, name))
+        count++
+      }
     }
-    return `The logs of this run are kept in ${kept} until the next failure.`
+    return count === 0 ? '' : `The logs of this run are kept in ${kept} until the next failure.`
   } catch (cause) {
     return `The logs of this run could not be kept in ${kept}: ${reasonOf(cause)}`
   }

@@ -88,7 +88,8 @@ async function runInstance(options: StartOptions, instances: Instances): Promise
     status = 0
   } catch (error) {
     status = signal.aborted ? statusOf(signal) : 1
-    if (!signal.aborted) print(`\n${messageOf(error)}\n${keepLogs(error, dir, path.join(stateFolder(), 'last-failure'))}`)
+    if (!signal.aborted)
+      print(`\n${messageOf(error)}\n${keepLogs(error, dir, path.join(stateFolder(), 'last-failure'))}`.trimEnd())
   }
   if (signal.aborted) print('\nstopping … (Ctrl-C again: without waiting)')
   const isOver = await end(options, instances, { system, dir, pid: instance.pid })

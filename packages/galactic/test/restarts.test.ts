@@ -6,7 +6,7 @@ import { apiVersionOf, createClient, createManager, silentLogger, systemClock } 
 import { scriptTransport } from 'kube-control-loop/testing'
 import { type AuditEntry, readAudit, tailAudit } from 'kube-localplane'
 import { eventually } from 'kube-localplane/testing'
-import { BGPAdvertisement, finalizer, NetworkAttachmentDefinition, VPC, VPCAttachment } from '../src/api/index.ts'
+import { BGPAdvertisement, finalizer, managers, NetworkAttachmentDefinition, VPC, VPCAttachment } from '../src/api/index.ts'
 import { createParts, defaultSettings } from '../src/app.ts'
 import { conflist } from '../src/attachment/conflist.ts'
 import { attachmentController } from '../src/attachment/index.ts'
@@ -112,7 +112,7 @@ test('after a crash between definition and status, with a node that advertises a
       },
       spec: { config: conflist('web-0', identity, { mode: 'Netns', addresses: [], gateways: [] }, 'galactic-system') },
     },
-    by,
+    { fieldManager: managers.attachment },
     never,
   )
   const name = `${base62ToHex(vpc)}-${base62ToHex('zz')}`

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type AuditEntry, parseAuditLine, readAudit } from './audit.ts'
+import { type AuditEntry, auditPolicy, parseAuditLine, readAudit } from './audit.ts'
 
 const event = {
   kind: 'Event',
@@ -121,4 +121,22 @@ test('a range begins and ends at byte positions', async (t) => {
 
 test('a log that does not exist yet is empty', async () => {
   assert.deepEqual(await readAudit('/nonexistent/audit.log'), [])
+})
+
+test('what was answered is there only where the log has it', () => {
+  const responseObject = { kind: 'Gizmo', metadata: { name: 'web' } }
+  assert.deepEqual(parseAuditLine(line({ responseObject }))?.responseObject, responseObject)
+  assert.ok(!('responseObject' in (parseAuditLine(line()) ?? {})))
+})
+
+test('the policy keeps the bodies of writes on the named kinds and of nothing else', () => {
+  assert.deepEqual(auditPolicy().rules, [{ level: 'Metadata' }])
+  assert.deepEqual(auditPolicy([{ group: 'a.dev' }, { group: 'b.dev', resources: ['gizmos'] }]).rules, [
+    {
+      level: 'RequestResponse',
+      verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
+      resources: [{ group: 'a.dev' }, { group: 'b.dev', resources: ['gizmos', 'gizmos/*'] }],
+    },
+    { level: 'Metadata' },
+  ])
 })

@@ -25,7 +25,7 @@ export type EventuallyOptions = { timeoutMs?: number; everyMs?: number; signal?:
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | NotYet> | T | NotYet,
-  { timeoutMs = 15_000, everyMs = 20, signal }: EventuallyOptions = {},
+  { timeoutMs = 30_000, everyMs = 20, signal }: EventuallyOptions = {},
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs
   for (;;) {

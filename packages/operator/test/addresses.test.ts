@@ -6,6 +6,7 @@ import {
   contextName,
   finalizers,
   labels,
+  managers,
   NetworkInterface,
   type NetworkInterfaceClaim,
   nsoAccount,
@@ -152,7 +153,12 @@ test('B43: an address that a live interface lists is given to nobody, also after
   const nic = interfaceOf(holder, ['10.0.0.2/32'])
   const { uid: _, resourceVersion: __, generation: ___, ...metadata } = nic.metadata
   const labelled = { ...metadata, labels: { [labels.location]: 'here' }, finalizers: [finalizers.interface] }
-  const stored = await view.client.create(NetworkInterface, { ...nic, metadata: labelled }, { fieldManager: 'test' }, stop.signal)
+  const stored = await view.client.create(
+    NetworkInterface,
+    { ...nic, metadata: labelled },
+    { fieldManager: managers.claim },
+    stop.signal,
+  )
   await view.client.remove(NetworkInterface, stored.metadata, {}, stop.signal)
   const restarted = await another(namespace.name)
   assert.equal(contextName('net', 'here'), 'net-here')
@@ -165,7 +171,7 @@ test('B43: an address that a live interface lists is given to nobody, also after
   const answer = await restarted.allocator.allocate(request, stop.signal)
   assert.equal(answer.kind === 'refused' && answer.reason, 'AddressPoolExhausted')
   const path = [{ op: 'remove', path: '/metadata/finalizers' } as const]
-  await view.client.jsonPatch(NetworkInterface, stored.metadata, path, { fieldManager: 'test' }, stop.signal)
+  await view.client.jsonPatch(NetworkInterface, stored.metadata, path, { fieldManager: managers.interface }, stop.signal)
   await eventually('the interface is gone', () => [...restarted.view.caches.interfaces.values()].length === 0 || undefined)
   assert.equal((await restarted.allocator.allocate(request, stop.signal)).kind, 'allocated')
 })

@@ -126,8 +126,12 @@ export function createCache<S, T>(
   }
 }
 
-function selectionOf<S, T>({ namespace, labelSelector }: CacheOptions<S, T>) {
-  return { ...(namespace === undefined ? {} : { namespace }), ...(labelSelector === undefined ? {} : { labelSelector }) }
+function selectionOf<S, T>({ namespace, labelSelector, fieldSelector }: CacheOptions<S, T>) {
+  return {
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+  }
 }
 
 /** Resolves when `isTrue`, looked at now and after each message; rejects with the signal's reason. */

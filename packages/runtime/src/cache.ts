@@ -46,6 +46,8 @@ export type Cache<S = unknown, T = unknown> = {
 export type CacheOptions<S, T> = {
   namespace?: string
   labelSelector?: string
+  /** E.g. `metadata.name=one`, which a permission restricted to that name covers. */
+  fieldSelector?: string
   /** Index name → the values under which an object is found. */
   indexes?: Readonly<Record<string, (object: KubeObject<S, T>) => readonly string[]>>
   /** Sees managedFields of each version before they are dropped (fight detection). */

@@ -59,7 +59,7 @@ export type Client = {
     options: { fieldManager: string; force: boolean },
     signal: AbortSignal,
   ): Promise<KubeObject<S, T>>
-  /** Answers the object as it stands afterwards (finalizers may hold it), or undefined when it is gone or the answer was a Status. */
+  /** Answers the object as it stands afterwards (finalizers may hold it), or undefined when the server says that it is gone. */
   remove<S, T>(
     kind: Kind<S, T>,
     at: At,

@@ -37,7 +37,7 @@ export function createDispatcher<T>(limit: number, take: () => T | undefined, wo
           if (stop.aborted && active === 0) resolve()
         }
         look = pump
-        stop.addEventListener('abort', pump, { once: true })
+        stop.addEventListener('abort', pump)
         pump()
       }),
   }

@@ -41,6 +41,21 @@ describe('a process that does not lead', () => {
     })
   }
 
+  test('is told so by an error of its own kind', () => {
+    const { name, code } = new LeadershipLost()
+    assert.deepEqual([name, code], ['LeadershipLost', 'LEADERSHIP_LOST'])
+  })
+
+  test('closes what is beneath', async () => {
+    let isClosed = false
+    const close = async () => {
+      isClosed = true
+    }
+    const inner = { ...scriptTransport(), close }
+    await fenceWrites(inner, { mayWrite: () => false }).close()
+    assert.equal(isClosed, true)
+  })
+
   test('watches go on', async () => {
     const wire = scriptTransport()
     wire.on({}).stream(['{}'])
@@ -75,6 +90,13 @@ describe('a process that leads', () => {
     await write
     assert.equal(getEventListeners(life.signal, 'abort').length, 0)
     assert.equal(wire.requests[0]?.response, undefined)
+  })
+
+  test('a connection that breaks during the term is that, and no lost lease', async () => {
+    const wire = scriptTransport()
+    wire.on({ method: 'POST' }).dropBefore()
+    const fenced = fenceWrites(wire, { mayWrite: () => true, term: () => new AbortController().signal })
+    await assert.rejects(fenced.send(create, never), { code: 'CONNECTION_BROKEN' })
   })
 
   test('a caller who gives up hears the own reason, and an answer comes through', async () => {

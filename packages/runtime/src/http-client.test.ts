@@ -118,6 +118,15 @@ describe('requests in Kubernetes’ shapes', () => {
     assert.deepEqual(wire.requests[0]?.request.body, body)
   })
 
+  test('delete takes only a success for gone: after a torn or strange answer a finalizer may hold the object still', async () => {
+    const { wire, client } = bed()
+    const strange = ['{"kind":"Wid', undefined, { kind: 'Status', status: 'Failure' }, { kind: 'Widget' }, []]
+    for (const body of strange) {
+      wire.on({ method: 'DELETE' }).answer({ status: 200, headers: {}, body })
+      await assert.rejects(client.remove(widget, at, { uid: 'u' }, never), ApiError, JSON.stringify(body))
+    }
+  })
+
   test('find answers nothing for a missing object only', async () => {
     const { wire, client } = bed()
     wire.on({ method: 'GET' }).answer(answers.pageNotFound())

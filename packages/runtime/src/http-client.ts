@@ -32,8 +32,15 @@ function fail(request: ApiRequest, response: ApiResponse): never {
 
 function expectObject<S, T>(request: ApiRequest, response: ApiResponse): KubeObject<S, T> {
   const { body } = response
-  if (typeof body !== 'object' || body === null || !('metadata' in body)) fail(request, response)
+  if (typeof body !== 'object' || body === null || !('metadata' in body) || ('kind' in body && body.kind === 'Status'))
+    fail(request, response)
   return body as KubeObject<S, T>
+}
+
+/** The answer to the deletion of an object that nothing holds. Any other that is no object tells nothing. */
+function isSuccess(body: unknown): boolean {
+  const { kind, status } = (body ?? {}) as { kind?: unknown; status?: unknown }
+  return kind === 'Status' && status === 'Success'
 }
 
 type RawEvent = {
@@ -198,8 +205,7 @@ export function createClient(transport: Transport, options: ClientOptions): Clie
       const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, propagationPolicy: 'Background' }
       const request: ApiRequest = { method: 'DELETE', path: pathOf(kind, at), body }
       const response = await send(callOn(kind, at, 'delete', request), signal)
-      const answered = response.body as { kind?: string } | undefined
-      return answered?.kind === kind.kind ? (answered as KubeObject<S, T>) : undefined
+      return isSuccess(response.body) ? undefined : expectObject<S, T>(request, response)
     },
     async raw(request, signal) {
       return (await send({ request, verb: 'other', at: { plural: '', kind: '' } }, signal)).body

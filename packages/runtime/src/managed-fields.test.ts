@@ -13,6 +13,7 @@ function entry(manager: string, status: Record<string, unknown>, more: Partial<M
   return { manager, operation: 'Apply', subresource: 'status', fieldsType: 'FieldsV1', fieldsV1: { 'f:status': status }, ...more }
 }
 
+const bob = entry('bob', { 'f:note': {} })
 const own = entry('owner', { 'f:vpc': {}, 'f:conditions': { [k('Ready')]: leaf } })
 
 describe('the documented path of a conflict', () => {
@@ -25,6 +26,8 @@ describe('the documented path of a conflict', () => {
     ['.status.conditions[type="Ready"]', 'conditions/Ready'],
     ['.status.conditions', 'conditions'],
     ['.spec.size', '.spec.size'],
+    ['.spec.status.vpc', '.spec.status.vpc'],
+    ['.spec.status.conditions[type="Ready"]', '.spec.status.conditions[type="Ready"]'],
   ] as const
   for (const [field, path] of table) test(field, () => assert.equal(documentedPath(field), path))
 })
@@ -62,19 +65,22 @@ describe('who else owns documented paths', () => {
       { manager: 'x' },
       entry('x', {}),
       { ...entry('x', {}), fieldsV1: { 'f:status': [] } },
-      entry('x', { 'f:conditions': { 'k:{': leaf, 'v:"x"': {} } }),
+      { ...entry('x', {}), fieldsV1: { 'f:status': null } },
+      { ...entry('x', {}), fieldsV1: { 'f:status': 'vpc' } },
+      entry('x', { 'f:conditions': { 'k:{': leaf, 'v:"x"': {}, 'v:{"type":"Ready"}': {}, 'k:null': leaf } }),
+      entry('x', { 'f:conditions/Ready': {} }),
     ]
     assert.deepEqual(foreignOwners(odd as ManagedFieldsEntry[], owner), new Map())
-    assert.equal(withoutForeignOwners(odd as ManagedFieldsEntry[], owner), undefined)
+    assert.equal(withoutForeignOwners(odd as ManagedFieldsEntry[], owner, []), undefined)
   })
 })
 
 describe('taking documented paths out of the others', () => {
-  test('nothing to take: nothing', () => assert.equal(withoutForeignOwners([own], owner), undefined))
+  test('nothing to take: nothing', () => assert.equal(withoutForeignOwners([own], owner, []), undefined))
 
   test('an entry that owned nothing else goes', () => {
     const rogue = entry('rogue', { 'f:vpc': {}, 'f:conditions': { '.': {}, [k('Ready')]: leaf } })
-    assert.deepEqual(withoutForeignOwners([rogue, own], owner), [own])
+    assert.deepEqual(withoutForeignOwners([rogue, own], owner, []), [own])
   })
 
   test('what is not documented stays with it, in status and elsewhere', () => {
@@ -86,9 +92,9 @@ describe('taking documented paths out of the others', () => {
       },
     }
     const left = { 'f:metadata': { 'f:labels': {} }, 'f:status': { 'f:note': {}, 'f:conditions': { [k('Odd')]: leaf } } }
-    assert.deepEqual(withoutForeignOwners([own, rogue], owner), [own, { ...rogue, fieldsV1: left }])
+    assert.deepEqual(withoutForeignOwners([own, rogue], owner, []), [own, { ...rogue, fieldsV1: left }])
     const onlyLabels = { ...rogue, fieldsV1: { 'f:metadata': { 'f:labels': {} }, 'f:status': { 'f:vpc': {} } } }
-    assert.deepEqual(withoutForeignOwners([own, onlyLabels], owner), [
+    assert.deepEqual(withoutForeignOwners([own, onlyLabels], owner, []), [
       own,
       { ...rogue, fieldsV1: { 'f:metadata': { 'f:labels': {} } } },
     ])
@@ -97,7 +103,7 @@ describe('taking documented paths out of the others', () => {
   test('a bare list of conditions, as an old whole-object writer owns it, stays', () => {
     const old = entry('old', { 'f:vpc': {}, 'f:conditions': {} }, { operation: 'Update' })
     const left = { ...old, fieldsV1: { 'f:status': { 'f:conditions': {} } } }
-    assert.deepEqual(withoutForeignOwners([old, own], owner), [left, own])
+    assert.deepEqual(withoutForeignOwners([old, own], owner, []), [left, own])
   })
 
   test('what the owner is to remove passes to it', () => {
@@ -106,13 +112,20 @@ describe('taking documented paths out of the others', () => {
       'f:vpc': { 'f:name': {} },
       'f:conditions': { [k('Ready')]: leaf, [k('Sound')]: leaf },
     })
-    const found = withoutForeignOwners([rogue, own], owner, ['addresses', 'conditions/Sound'])
+    const found = withoutForeignOwners([bob, rogue, own], owner, ['addresses', 'conditions/Sound'])
     const want = { 'f:vpc': {}, 'f:addresses': {}, 'f:conditions': { [k('Ready')]: leaf, [k('Sound')]: leaf } }
-    assert.deepEqual(found, [{ ...own, fieldsV1: { 'f:status': want } }])
+    assert.deepEqual(found, [bob, { ...own, fieldsV1: { 'f:status': want } }])
+  })
+
+  test('what the owner wants for itself does not pass, nor a list of conditions without any of them', () => {
+    const rogue = entry('rogue', { 'f:addresses': {}, 'f:conditions': { [k('Ready')]: leaf } })
+    const bare = { manager: 'owner', operation: 'Apply', subresource: 'status' } as const
+    const want = { ...bare, fieldsV1: { 'f:status': { 'f:addresses': {} } } }
+    assert.deepEqual(withoutForeignOwners([bare, rogue], owner, ['addresses']), [want])
   })
 
   test('an owner without an entry of its own inherits nothing', () => {
-    assert.deepEqual(withoutForeignOwners([entry('rogue', { 'f:addresses': {} })], owner, ['addresses']), [])
+    assert.deepEqual(withoutForeignOwners([bob, entry('rogue', { 'f:addresses': {} })], owner, ['addresses']), [bob])
   })
 })
 
@@ -139,10 +152,10 @@ test('afterwards nobody else owns a documented path, and nobody lost any other',
     })
   fc.assert(
     fc.property(fc.array(someEntry, { maxLength: 5 }), (entries) => {
-      const after = withoutForeignOwners(entries, owner) ?? entries
+      const after = withoutForeignOwners(entries, owner, []) ?? entries
       assert.equal(foreignOwners(after, owner).size, 0)
       assert.deepEqual(undocumented(after), undocumented(entries))
-      assert.equal(withoutForeignOwners(after, owner), undefined)
+      assert.equal(withoutForeignOwners(after, owner, []), undefined)
     }),
   )
 })

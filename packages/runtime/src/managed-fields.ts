@@ -5,7 +5,7 @@ import type { StatusOwner } from './ownership.ts'
 type Fields = Record<string, unknown>
 
 function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null
 }
 
 /** `vpc` or `conditions/Ready` for a path as conflicts name it: `.status.vpc.name`, `.status.conditions[type="Ready"].reason`. */
@@ -15,28 +15,18 @@ export function documentedPath(field: string): string {
   return /^\.status\.([^.[]+)/.exec(field)?.[1] ?? field
 }
 
-function conditionType(key: string): string | undefined {
-  if (!key.startsWith('k:')) return undefined
-  try {
-    const parsed: unknown = JSON.parse(key.slice(2))
-    return isFields(parsed) && typeof parsed.type === 'string' ? parsed.type : undefined
-  } catch {
-    return undefined
-  }
+/** The key of a documented path in `f:status`, or of a condition in `f:conditions` there. */
+function fieldKey(path: string): string {
+  const type = path.startsWith('conditions/') ? path.slice('conditions/'.length) : undefined
+  return type === undefined ? `f:${path}` : `k:${JSON.stringify({ type })}`
 }
 
 /** Documented paths (of `owns`) that these fields cover. */
 function coveredPaths(fields: Fields | undefined, owns: readonly string[]): string[] {
   const status = fields?.['f:status']
   if (!isFields(status)) return []
-  const covered = owns.filter((path) => !path.startsWith('conditions/') && `f:${path}` in status)
-  const conditions = status['f:conditions']
-  if (!isFields(conditions)) return covered
-  const types = Object.keys(conditions).map(conditionType)
-  return [
-    ...covered,
-    ...owns.filter((path) => path.startsWith('conditions/') && types.includes(path.slice('conditions/'.length))),
-  ]
+  const keys = { ...status, ...(status['f:conditions'] as Fields | undefined) }
+  return owns.filter((path) => fieldKey(path) in keys)
 }
 
 function isOwn(entry: ManagedFieldsEntry, owner: StatusOwner): boolean {
@@ -61,28 +51,20 @@ function isEmpty(fields: Fields): boolean {
   return Object.keys(fields).every((key) => key === '.')
 }
 
-function isCondition(key: string, owns: readonly string[]): boolean {
-  const type = conditionType(key)
-  return type !== undefined && owns.includes(`conditions/${type}`)
-}
-
-function isField(key: string, owns: readonly string[]): boolean {
-  return key.startsWith('f:') && key !== 'f:conditions' && owns.includes(key.slice(2))
-}
-
 /** Splits `f:status` into the part that covers documented paths and the rest; empty parts are empty objects. */
 function splitStatus(status: Fields, owns: readonly string[]): { documented: Fields; rest: Fields } {
+  const keys = new Set(owns.map(fieldKey))
   const documented: Fields = {}
   const rest: Fields = {}
   for (const [key, value] of Object.entries(status)) {
-    if (key !== 'f:conditions' || !isFields(value)) {
-      const side = isField(key, owns) ? documented : rest
+    if (key !== 'f:conditions') {
+      const side = keys.has(key) ? documented : rest
       side[key] = value
       continue
     }
-    const items = Object.entries(value)
-    const ours = items.filter(([item]) => isCondition(item, owns))
-    const others = Object.fromEntries(items.filter(([item]) => !isCondition(item, owns)))
+    const items = Object.entries(value as Fields)
+    const ours = items.filter(([item]) => keys.has(item))
+    const others = Object.fromEntries(items.filter(([item]) => !keys.has(item)))
     if (ours.length > 0) documented[key] = Object.fromEntries(ours)
     // The bare list, left behind by a writer of one condition, would keep an item-less entry alive.
     if (!isEmpty(others) || ours.length === 0) rest[key] = others
@@ -95,12 +77,9 @@ function statusOf(entry: ManagedFieldsEntry): Fields {
   return isFields(status) ? status : {}
 }
 
-function merged(a: Fields, b: Fields): Fields {
+function merged(a: Fields | undefined, b: Fields): Fields {
   const result: Fields = { ...a }
-  for (const [key, value] of Object.entries(b)) {
-    const standing = result[key]
-    result[key] = isFields(standing) && isFields(value) ? merged(standing, value) : value
-  }
+  for (const [key, value] of Object.entries(b)) result[key] = merged(result[key] as Fields | undefined, value as Fields)
   return result
 }
 
@@ -112,7 +91,7 @@ function merged(a: Fields, b: Fields): Fields {
 export function withoutForeignOwners(
   entries: readonly ManagedFieldsEntry[],
   owner: StatusOwner,
-  inherit: readonly string[] = [],
+  inherit: readonly string[],
 ): ManagedFieldsEntry[] | undefined {
   let inherited: Fields = {}
   let isChanged = false

@@ -40,7 +40,11 @@ function isKeyed(kind: KindDefinition, field: string): boolean | undefined {
   return schema?.type === 'array' ? schema['x-kubernetes-list-type'] === 'map' : undefined
 }
 
-function gapsOf(kind: KindDefinition, row: ResourceOwnership, conditions: Conditions[string] | undefined): OwnershipGaps {
+function gapsOf(
+  kind: KindDefinition,
+  row: ResourceOwnership,
+  conditions: Conditions[string] | undefined,
+): Omit<OwnershipGaps, 'kinds'> {
   const say = (path: string) => `${kind.kind}.${path}`
   const known = statusPaths(kind, conditions)
   const paths = named(row)
@@ -50,7 +54,6 @@ function gapsOf(kind: KindDefinition, row: ResourceOwnership, conditions: Condit
   )
   const shared = [...lists].filter(([, owners]) => new Set(owners.map(({ writer }) => writer)).size > 1).map(([field]) => field)
   return {
-    kinds: [],
     undocumented: known.filter((path) => !paths.includes(path)).map(say),
     unknown: paths.filter((path) => !known.includes(path)).map(say),
     twice: paths.filter((path, index) => paths.indexOf(path) !== index).map(say),

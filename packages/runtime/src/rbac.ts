@@ -7,8 +7,13 @@ import type { OwnershipTable, ResourceOwnership } from './ownership.ts'
 
 export type PolicyRule = { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }
 
-/** Resources of one group with the verbs on them, beyond what the table says. */
-export type Grant = { readonly group: string; readonly resources: readonly string[]; readonly verbs: readonly string[] }
+/** Resources of one group with the verbs on them, beyond what the table says; with names, on these objects alone. */
+export type Grant = {
+  readonly group: string
+  readonly resources: readonly string[]
+  readonly verbs: readonly string[]
+  readonly resourceNames?: readonly string[]
+}
 
 export const reading = ['get', 'list', 'watch'] as const
 const verbOrder = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete']
@@ -28,7 +33,9 @@ function rowGrants({ kind, status, metadata }: ResourceOwnership, identity: stri
 export function rulesFor(identity: string, table: OwnershipTable, grants: readonly Grant[]): PolicyRule[] {
   const wanted = [
     ...table.flatMap((row) => rowGrants(row, identity)),
-    ...grants.flatMap(({ group, resources, verbs }) => resources.map((resource): Wanted => ({ group, resource, verbs }))),
+    ...grants
+      .filter(({ resourceNames }) => !resourceNames)
+      .flatMap(({ group, resources, verbs }) => resources.map((resource): Wanted => ({ group, resource, verbs }))),
   ]
   const byResource = Map.groupBy(wanted, ({ group, resource }) => `${group}/${resource}`)
   const merged = [...byResource.values()].map((all): Wanted => {
@@ -37,12 +44,18 @@ export function rulesFor(identity: string, table: OwnershipTable, grants: readon
     return { group, resource, verbs: verbOrder.filter((verb) => verbs.has(verb)) }
   })
   const byVerbs = Map.groupBy(merged, ({ group, verbs }) => `${group} ${verbs.join(' ')}`)
-  return [...byVerbs.values()].map((all) => ({
+  const rules = [...byVerbs.values()].map((all) => ({
     apiGroups: [all[0]?.group ?? ''],
     resources: all.map(({ resource }) => resource),
     verbs: [...(all[0]?.verbs ?? [])],
   }))
+  return [...rules, ...grants.flatMap(namedRule)]
 }
+
+const namedRule = ({ group, resources, verbs, resourceNames }: Grant): PolicyRule[] =>
+  resourceNames
+    ? [{ apiGroups: [group], resources: [...resources], verbs: [...verbs], resourceNames: [...resourceNames] }]
+    : []
 
 const rbac = 'rbac.authorization.k8s.io/v1'
 const rbacGroup = 'rbac.authorization.k8s.io'

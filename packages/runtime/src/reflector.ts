@@ -49,7 +49,7 @@ export type ReflectorOptions = {
 export type ReflectorParts<S, T> = {
   client: Client
   kind: Kind<S, T>
-  selection: { namespace?: string; labelSelector?: string }
+  selection: { namespace?: string; labelSelector?: string; fieldSelector?: string }
   feed: Feed<KubeObject<S, T>>
   clock: Clock
   jitter: Jitter

@@ -15,6 +15,8 @@ const table: { says: string; version: string | undefined; than: string | undefin
   },
   { says: 'a text is equal to itself', version: 'abc', than: 'abc', want: 'same' },
   { says: 'a text has no order', version: 'abc', than: '12', want: 'unknown' },
+  { says: 'digits before a text are not well formed', version: '10a', than: '9', want: 'unknown' },
+  { says: 'nothing is older than a missing version', version: '9', than: undefined, want: 'unknown' },
   { says: 'a leading zero is not well formed', version: '010', than: '9', want: 'unknown' },
   { says: 'a sign is not well formed', version: '+10', than: '9', want: 'unknown' },
   { says: 'a missing version has no order', version: undefined, than: '9', want: 'unknown' },

@@ -23,7 +23,7 @@ describe('the guard', () => {
   const table: { says: string; intent: Record<string, unknown>; of?: typeof owner; want: RegExp | 'fine' }[] = [
     { says: 'own fields and conditions', intent: { vpc: 'x', conditions: [ready, sound] }, want: 'fine' },
     { says: 'an empty message', intent: { conditions: [sound] }, want: 'fine' },
-    { says: 'a foreign field', intent: { other: 1, conditions: [ready] }, want: /does not own other/ },
+    { says: 'a foreign field', intent: { other: 1, conditions: [ready] }, want: /^BadStatusIntent: owner does not own other/ },
     { says: 'a foreign condition', intent: { conditions: [{ ...ready, type: 'Odd' }] }, want: /does not own condition Odd/ },
     { says: 'the same condition twice', intent: { conditions: [ready, ready] }, want: /Ready twice/ },
     { says: 'no status', intent: { conditions: [{ ...ready, status: undefined }] }, want: /Ready incompletely/ },
@@ -45,7 +45,10 @@ describe('the guard', () => {
       else
         assert.throws(
           () => checkIntent(of, intent),
-          (error) => error instanceof BadStatusIntent && want.test(error.message),
+          (error) =>
+            error instanceof BadStatusIntent &&
+            error.code === 'BAD_STATUS_INTENT' &&
+            want.test(`${error.name}: ${error.message}`),
         )
     })
   }
@@ -126,6 +129,7 @@ describe('comparison', () => {
       want: ['conditions/Sound', 'vpc'],
     },
     { says: 'the order of conditions', a: { conditions: [ready, sound] }, b: { conditions: [sound, ready] }, want: [] },
+    { says: 'what is no condition among them', a: { conditions: [null, 'odd', ready] }, b: { conditions: [ready] }, want: [] },
     { says: 'conditions that are no list', a: { conditions: 'odd' }, b: {}, want: [] },
   ]
   for (const { says, a, b, want } of table) {
@@ -134,6 +138,10 @@ describe('comparison', () => {
       assert.deepEqual(differingPaths(form(b), form(a)), want)
     })
   }
+
+  test('a path without a value is not there', () => {
+    assert.deepEqual([...form({ vpc: null, addresses: [], conditions: [ready] }).keys()], ['conditions/Ready'])
+  })
 
   test('a status that no order of keys, no empty value changes is equal to itself after a round over the wire', () => {
     fc.assert(

@@ -36,7 +36,7 @@ function tidy(value: unknown): unknown {
 
 function conditionsOf(status: unknown): readonly Condition[] {
   const list = isRecord(status) ? status.conditions : undefined
-  return Array.isArray(list) ? list.filter(isRecord).map((each) => each as Condition) : []
+  return [list].flat().filter(isRecord) as Condition[]
 }
 
 function checkCondition(owner: StatusOwner, condition: ConditionIntent, seen: Set<string>): void {

@@ -18,6 +18,8 @@ export type StatusMemory = {
   isApplied(key: Key, object: KubeObject, form: OwnForm, wanted: OwnForm): boolean
   /** Paths that changed since, though not by us: the object is newer than our last apply and its own part differs. */
   takenSince(key: Key, object: KubeObject, form: OwnForm): string[]
+  /** An apply of `wanted` got no certain answer: it may have landed, and then what it left is ours. Until the next that did. */
+  unanswered(key: Key, object: KubeObject, wanted: OwnForm): void
   /** What stands is known now, though it is not of our making: it is not told again. */
   accept(key: Key, object: KubeObject, form: OwnForm): void
   /** Whether this conflict opens an episode. */
@@ -38,12 +40,21 @@ function setBounded<V>(map: Map<Key, V>, key: Key, value: V, limit: number): voi
   }
 }
 
+/** So many applies in a row without an answer are remembered for one object. */
+const mostLost = 8
+
 export function createStatusMemory(limit = 20_000): StatusMemory {
   const last = new Map<Key, Last>()
+  const lost = new Map<Key, { uid: string | undefined; forms: readonly OwnForm[] }>()
   const episodes = new Map<Key, Set<string>>()
   const remember = (key: Key, object: KubeObject, form: OwnForm, wanted: OwnForm | undefined) => {
     const { uid, resourceVersion } = object.metadata
+    lost.delete(key)
     setBounded(last, key, { uid, resourceVersion, form, wanted }, limit)
+  }
+  const lostFormsOf = (key: Key, { metadata: { uid } }: KubeObject): readonly OwnForm[] => {
+    const known = lost.get(key)
+    return known?.uid === uid ? (known?.forms ?? []) : []
   }
   return {
     remember,
@@ -56,7 +67,12 @@ export function createStatusMemory(limit = 20_000): StatusMemory {
       const known = last.get(key)
       if (!known || known.uid !== object.metadata.uid) return []
       if (orderOfVersions(object.metadata.resourceVersion, known.resourceVersion) !== 'newer') return []
-      return differingPaths(known.form, form)
+      const forms = lostFormsOf(key, object)
+      return differingPaths(known.form, form).filter((path) => !forms.some((each) => each.get(path) === form.get(path)))
+    },
+    unanswered(key, object, wanted) {
+      const forms = [...lostFormsOf(key, object), wanted].slice(-mostLost)
+      setBounded(lost, key, { uid: object.metadata.uid, forms }, limit)
     },
     accept: (key, object, form) => remember(key, object, form, undefined),
     opens(key, path, manager) {
@@ -70,10 +86,12 @@ export function createStatusMemory(limit = 20_000): StatusMemory {
     closeEpisodes: (key) => episodes.delete(key),
     forget(key) {
       last.delete(key)
+      lost.delete(key)
       episodes.delete(key)
     },
     clear() {
       last.clear()
+      lost.clear()
       episodes.clear()
     },
   }

@@ -409,6 +409,25 @@ describe('a theft that raises no conflict', () => {
     assert.deepEqual(counted, ['conflict widgets conditions/Ready unknown'])
   })
 
+  test('is none where an apply whose answer was lost had landed', async () => {
+    const { writer, script, counted, events } = await written()
+    const moved = { ...stored, vpc: 'moved' }
+    script(applies, answers.internalError(), widgetOf('4', { ...moved, note: 'n' }))
+    await assert.rejects(writer.status(widgetOf('2', stored), { ...intent, vpc: 'moved' }, never), ApiError)
+    await writer.status(widgetOf('3', moved), { ...intent, vpc: 'moved' }, never)
+    await writer.status(widgetOf('3', moved), { ...intent, vpc: 'moved', note: 'n' }, never)
+    assert.deepEqual([...counted, ...events], [])
+  })
+
+  test('is counted where others changed more than an apply whose answer was lost', async () => {
+    const { writer, script, counted } = await written()
+    const meant = { ...intent, vpc: 'moved' }
+    script(applies, answers.internalError(), widgetOf('4', { ...stored, vpc: 'moved' }))
+    await assert.rejects(writer.status(widgetOf('2', stored), meant, never), ApiError)
+    await writer.status(widgetOf('3', { vpc: 'moved' }), meant, never)
+    assert.deepEqual(counted, ['conflict widgets conditions/Ready unknown'])
+  })
+
   test('is counted also where it left what is wanted now', async () => {
     const { writer, counted, wire } = await written()
     await writer.status(widgetOf('3', { ...stored, vpc: 'y' }), { ...intent, vpc: 'y' }, never)

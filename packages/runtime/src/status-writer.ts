@@ -58,6 +58,9 @@ function requestsOf<S, T>(options: StatusWriterOptions<S, T, StatusOwner>) {
 /** The object moved on, or went. */
 const isOvertaken = (verdict: Verdict) => verdict.is === 'ask' || verdict.is === 'gone'
 
+/** Whether the server certainly stored nothing. A 5xx, a torn answer or none at all may come after the write. */
+const isRefusal = (error: unknown) => error instanceof ApiError && error.status >= 400 && error.status < 500
+
 /** Makes the writer of one owner's status on one kind; its field manager is the owner's. */
 export function createStatusWriter<S, T, const Owner extends StatusOwner>(
   options: StatusWriterOptions<S, T, Owner>,
@@ -133,6 +136,7 @@ export function createStatusWriter<S, T, const Owner extends StatusOwner>(
       memory.remember(keyOf(object), stands, ownForm(owner, stands.status), ownForm(owner, status))
       return stands
     } catch (error) {
+      if (!isRefusal(error)) memory.unanswered(keyOf(object), object, ownForm(owner, status))
       const judgement = await judgeSafely({ ...options, manager }, error, 'apply', object, signal)
       signal.throwIfAborted()
       count(options, target, judgement)

@@ -16,6 +16,8 @@ const table: { says: string; errors: Error[]; want: Error }[] = [
   { says: 'a race weighs more than a deletion', errors: [gone, raced], want: raced },
   { says: 'a race weighs more than a kind that is not served', errors: [unserved, raced], want: raced },
   { says: 'a lost lease weighs more than a race', errors: [raced, lost], want: lost },
+  { says: 'a fault weighs more than a lost lease', errors: [lost, fault], want: fault },
+  { says: 'a lost lease told twice is told once', errors: [lost, new LeadershipLost()], want: lost },
   { says: 'a deletion alone is a deletion', errors: [gone], want: gone },
 ]
 
@@ -42,9 +44,12 @@ test('the first failure does not end the wait for the others', async () => {
 
 test('several faults are told together', async () => {
   const other = new Error('another')
-  await assert.rejects(together([Promise.reject(fault), Promise.reject(gone), Promise.reject(other)]), (error) => {
-    assert.ok(error instanceof AggregateError)
-    assert.deepEqual(error.errors, [fault, other])
-    return true
-  })
+  await assert.rejects(
+    together([Promise.reject(fault), Promise.reject(gone), Promise.reject(lost), Promise.reject(other)]),
+    (error) => {
+      assert.ok(error instanceof AggregateError)
+      assert.deepEqual(error.errors, [fault, other])
+      return true
+    },
+  )
 })

@@ -5,9 +5,9 @@ import { KindUnserved, WriteGone, WriteRaced } from './write-signals.ts'
 /** The signals that end a pass without being an error, weakest last. */
 const quiet = [LeadershipLost, WriteRaced, KindUnserved, WriteGone] as const
 
+/** Below 0: a fault. */
 function rankOf(error: unknown): number {
-  const rank = quiet.findIndex((signal) => error instanceof signal)
-  return rank < 0 ? -1 : rank
+  return quiet.findIndex((signal) => error instanceof signal)
 }
 
 /**

@@ -16,7 +16,7 @@ import { type ScriptedTransport, scriptTransport } from 'kube-control-loop/testi
 import { installManifests, type PlaneAccess } from 'kube-localplane'
 import { sharedPlane, testNamespace } from 'kube-localplane/testing'
 
-export type GadgetSpec = { size?: number; owner?: string }
+export type GadgetSpec = { size?: number; owner?: string; huge?: number }
 export type GadgetCondition = {
   type: string
   status: 'True' | 'False' | 'Unknown'
@@ -90,7 +90,10 @@ export const gadgetCrd = {
           openAPIV3Schema: {
             type: 'object',
             properties: {
-              spec: { type: 'object', properties: { size: { type: 'integer' }, owner: text } },
+              spec: {
+                type: 'object',
+                properties: { size: { type: 'integer' }, owner: text, huge: { type: 'integer', format: 'int64' } },
+              },
               status: {
                 type: 'object',
                 default: { conditions: [seed] },

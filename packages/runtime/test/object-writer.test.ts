@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ApiError, createWriter, type Kind, KindUnserved, keyOf, WriteGone, WriteRaced } from 'kube-control-loop'
-import { eventually } from 'kube-localplane/testing'
+import { kubectl } from 'kube-localplane'
+import { eventually, sharedPlane } from 'kube-localplane/testing'
 import { type Bench, countingMetrics, environmentOf, Gadget, gadget, openBench } from './gadget.ts'
 
 let bench: Bench
@@ -133,6 +134,24 @@ describe('patch', () => {
     await assert.rejects(writer.patch(gone, [size(5)], bench.signal), WriteGone)
     assert.equal(await exists('went'), false)
     assert.deepEqual(metrics.gones, [labels('patch', 'recreated'), labels('patch', 'not-found')])
+  })
+
+  test('B20: a number above 2^53 that a patch does not touch stays what it is to the last digit', async () => {
+    const { writer } = writerOf()
+    const created = await bench.create('huge')
+    // Text, since a number of this language would be another one.
+    const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
+    const exact = rawJSON('9007199254740993')
+    const spec = [{ op: 'add', path: '/spec/huge', value: exact } as const]
+    await bench.client.jsonPatch(Gadget, created.metadata, spec, { fieldManager: 'test' }, bench.signal)
+    const read = await bench.read('huge')
+    assert.equal(read.spec.huge, 9007199254740992, 'what this language makes of it')
+    const patched = await writer.patch(read, [wasOne, size(2)], bench.signal)
+    await writer.addFinalizer(patched, 'example.dev/hold', bench.signal)
+    const plane = await sharedPlane()
+    const jsonpath = ['get', 'gadget', 'huge', '-n', bench.namespace, '-o', 'jsonpath={.spec.huge} {.spec.size}']
+    assert.equal((await kubectl(plane, jsonpath)).stdout, '9007199254740993 2')
+    await writer.removeFinalizer(await bench.read('huge'), 'example.dev/hold', bench.signal)
   })
 
   test('two compare-and-swaps at once: one wins, one races', async () => {

@@ -116,7 +116,9 @@ export async function openSite(): Promise<Site> {
 export async function recordGizmos(plane: Plane, client: Client, namespace: string): Promise<Recorder> {
   const common = { client, clock: systemClock, jitter: Math.random, inNamespace: (name: string) => name === namespace }
   const identities = { alice: ['alice'], bob: ['bob'], creator: ['admin'] }
-  return createRecorder({ ...common, kinds: [gizmo], identities, writes: await followAudit(plane, () => true) })
+  const recorder = createRecorder({ ...common, kinds: [gizmo], identities, writes: await followAudit(plane, () => true) })
+  await recorder.started
+  return recorder
 }
 
 async function open(plane: Plane, client: Client, connections: Record<User, ApiConnection>): Promise<Bench> {

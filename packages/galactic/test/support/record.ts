@@ -47,6 +47,7 @@ export async function record(plane: PlaneAccess, options: Pick<RecorderOptions, 
     ...{ kinds: recorded, identities, writes, clock: systemClock, jitter: Math.random },
     ...options,
   })
+  await recorder.started
   return {
     ...recorder,
     async [Symbol.asyncDispose]() {

@@ -59,7 +59,7 @@ export function isSignal(error: unknown): boolean {
   return [WriteRaced, WriteGone, KindUnserved, LeadershipLost].some((signal) => error instanceof signal)
 }
 
-/** Whether the server certainly did not store the object, or certainly has it. A 5xx may come after the write. */
+/** Whether the server certainly did not store the object, or certainly has it. A 5xx or a torn answer may come after the write. */
 function wasAnswered(error: unknown): boolean {
-  return isSignal(error) || (error instanceof ApiError && error.status < 500)
+  return isSignal(error) || (error instanceof ApiError && error.status >= 400 && error.status < 500)
 }

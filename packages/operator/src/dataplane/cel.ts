@@ -54,6 +54,7 @@ export function compileExpression(source: string): Expression {
   if (!checked.valid) throw asExpressionError(checked.error)
   const unknown = unknownField(parsed.ast)
   if (unknown) throw new ExpressionError(unknown.message, unknown.at + 1)
+  if (callsMatches(parsed.ast)) throw new ExpressionError(`matches() is not offered: ${whyNoMatches}`, undefined)
   const reads = Object.entries(readsOf(parsed.ast))
   return ({ values }) => {
     let value: unknown
@@ -65,6 +66,17 @@ export function compileExpression(source: string): Expression {
     }
     return toJson(value)
   }
+}
+
+/** CEL promises RE2, which is linear; here it is JavaScript's, and one bad pattern would stop the process for all planes. */
+const whyNoMatches = 'the time of a regular expression is not bounded here'
+
+function callsMatches(node: unknown): boolean {
+  if (Array.isArray(node)) return node.some(callsMatches)
+  if (!isNode(node)) return false
+  const args: unknown = node.args
+  const isCall = (node.op === 'call' || node.op === 'rcall') && Array.isArray(args) && args[0] === 'matches'
+  return isCall || callsMatches(args)
 }
 
 function parse(source: string): ReturnType<Environment['parse']> {

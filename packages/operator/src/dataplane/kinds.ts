@@ -1,6 +1,7 @@
 /**
  * Kinds that are known by name only until they are installed: each is resolved by discovery, then followed by one shared
- * cache. NSO may not read CRDs, so a missing kind is asked for with backoff; one that is served is followed by its watch alone.
+ * cache. A served kind is followed by its watch alone; one that is missing is asked for when its definition appears.
+ * Where no definition can tell, it is asked for by time: see `pauseMs`.
  */
 import {
   backoff,
@@ -11,7 +12,9 @@ import {
   type Key,
   type Kind,
   type Logger,
+  linkedSignal,
 } from 'kube-control-loop'
+import type { Definitions } from './definitions.ts'
 import { type Discovered, discover } from './discovery.ts'
 import type { KindRef } from './types.ts'
 
@@ -40,21 +43,31 @@ export type DynamicKinds = {
 export type DynamicKindsParts = {
   readonly client: Client
   readonly createCache: (kind: Kind) => FollowedCache
+  /** Run by whoever made it. */
+  readonly definitions: Definitions
   readonly clock: Clock
   readonly jitter: Jitter
   readonly log: Logger
 }
 
-/** First and longest delay in ms between two questions for a kind that is not served. */
+/** First and longest delay in ms between two questions for a kind that may be served any moment. */
 const askAgainMs = [500, 10_000] as const
+/** Delay in ms where only an aggregated API server, which has no definition to watch, could begin to serve the kind. */
+const aggregatedMs = 300_000
 
 type Entry = {
   readonly ref: KindRef
   answered: FollowedKind['state']
   kind: Kind | undefined
   cache: FollowedCache | undefined
+  /** Ends the cache and all that listens to it. */
   stop: () => void
+  /** Begins and ends to follow the server with the cache. */
+  follow: () => void
+  rest: () => Promise<void>
+  /** There is reason to ask now; kept until the next pause when nothing waits. */
   wake: () => void
+  woken: boolean
 }
 
 export function createDynamicKinds(parts: DynamicKindsParts): DynamicKinds {
@@ -105,7 +118,18 @@ export function createDynamicKinds(parts: DynamicKindsParts): DynamicKinds {
 }
 
 function createEntry({ apiVersion, kind }: KindRef): Entry {
-  return { ref: { apiVersion, kind }, answered: 'asking', kind: undefined, cache: undefined, stop() {}, wake() {} }
+  const entry: Entry = {
+    ref: { apiVersion, kind },
+    answered: 'asking',
+    kind: undefined,
+    cache: undefined,
+    stop() {},
+    follow() {},
+    rest: async () => {},
+    wake: () => later(entry)(),
+    woken: false,
+  }
+  return entry
 }
 
 function viewOf(entry: Entry): FollowedKind {
@@ -139,10 +163,11 @@ async function followEntry(
   signal: AbortSignal,
 ): Promise<void> {
   const delay = backoff(...askAgainMs, parts.jitter)
+  const unsubscribe = parts.definitions.subscribe(entry.ref, () => entry.wake())
   let asked = 0
   while (!signal.aborted) {
     const found = await answer(parts, entry, signal)
-    if (signal.aborted) return
+    if (signal.aborted) break
     const before = view.state
     if (found) entry.answered = found.state
     else if (entry.answered === 'asking') entry.answered = 'unknown'
@@ -151,10 +176,29 @@ async function followEntry(
       startCache(parts, told, entry, view, found.kind, signal)
       if (before !== view.state) told.kind(view)
       await untilUnserved(entry, signal)
+      await entry.rest()
     } else if (before !== view.state) told.kind(view)
     asked += 1
-    await pause(parts.clock, delay(asked), entry, signal)
+    await pause(parts.clock, pauseMs(parts.definitions, entry.ref, found, () => delay(asked)), entry, signal)
   }
+  unsubscribe()
+}
+
+/**
+ * How long until a kind is asked for again, in ms; undefined: until its definition changes. By time only where no definition
+ * can tell: the server failed to answer, definitions cannot be read, an established one is not served yet (discovery
+ * follows it by a moment), or the kind's group has none.
+ */
+function pauseMs(
+  definitions: Definitions,
+  ref: KindRef,
+  found: Discovered | undefined,
+  soon: () => number,
+): number | undefined {
+  const state = definitions.stateOf(ref)
+  if (!found || state === 'unknown') return soon()
+  if (state === 'no-group') return aggregatedMs
+  return state === 'established' && found.state !== 'not-namespaced' ? soon() : undefined
 }
 
 /** Undefined when the server could not be asked: what was known before still stands. */
@@ -176,35 +220,54 @@ function startCache(
   kind: Kind,
   signal: AbortSignal,
 ): void {
-  if (entry.kind?.plural === kind.plural && entry.cache) {
-    entry.cache.poke()
-    return
+  if (entry.kind?.plural !== kind.plural || !entry.cache) {
+    entry.stop()
+    const cache = parts.createCache(kind)
+    const undo = [cache.subscribe(({ key }) => told.object(view, key)), cache.onState(() => told.kind(view))]
+    entry.kind = kind
+    entry.cache = cache
+    entry.stop = () => {
+      for (const each of undo) each()
+    }
+    Object.assign(entry, runnable(cache, parts.log, signal))
   }
-  entry.stop()
-  const own = new AbortController()
-  const stop = () => own.abort(signal.reason)
-  signal.addEventListener('abort', stop, { once: true })
-  const cache = parts.createCache(kind)
-  const undo = [cache.subscribe(({ key }) => told.object(view, key)), cache.onState(() => told.kind(view))]
-  entry.kind = kind
-  entry.cache = cache
-  entry.stop = () => {
-    for (const each of undo) each()
-    signal.removeEventListener('abort', stop)
-    stop()
-  }
-  cache.run(own.signal).catch((error: unknown) => {
-    if (!own.signal.aborted) parts.log.error({ err: error, resource: kind.plural }, 'a cache ended')
-  })
+  entry.follow()
 }
 
-function untilUnserved({ cache }: Entry, signal: AbortSignal): Promise<void> {
+/** A cache rests while its kind is missing: it would only ask, and asking is done here. */
+function runnable(cache: FollowedCache, log: Logger, signal: AbortSignal): Pick<Entry, 'follow' | 'rest'> {
+  let running: { end: () => void; ended: Promise<void> } | undefined
+  return {
+    follow() {
+      if (running) return cache.poke()
+      const own = linkedSignal(signal)
+      const ended = cache
+        .run(own.signal)
+        .catch((error: unknown) => {
+          if (!own.signal.aborted) log.error({ err: error, resource: cache.kind.plural }, 'a cache ended')
+        })
+        .finally(own.release)
+      running = { end: () => own.abort(new Error('the kind is not served')), ended }
+    },
+    async rest() {
+      const last = running
+      running = undefined
+      last?.end()
+      await last?.ended
+    },
+  }
+}
+
+/** Resolves when the cache finds the kind gone, or is woken while it has not found it back. */
+function untilUnserved(entry: Entry, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
+    const { cache } = entry
     if (!cache || signal.aborted) return resolve()
     // A kind that has just come back: its cache says so only later.
     let fresh = cache.state === 'unserved'
     const finish = () => {
       undo()
+      entry.wake = later(entry)
       signal.removeEventListener('abort', finish)
       resolve()
     }
@@ -212,23 +275,33 @@ function untilUnserved({ cache }: Entry, signal: AbortSignal): Promise<void> {
       if (state === 'unserved' && !fresh) finish()
       fresh = false
     })
+    entry.woken = false
+    entry.wake = () => {
+      if (cache.state === 'unserved') finish()
+    }
     signal.addEventListener('abort', finish, { once: true })
   })
 }
 
-/** Ends early when the entry is poked or the signal aborted. */
-function pause(clock: Clock, ms: number, entry: Entry, signal: AbortSignal): Promise<void> {
+/** Nothing waits now: the next pause is cut short. */
+const later = (entry: Entry) => () => {
+  entry.woken = true
+}
+
+/** Ends early when the entry is woken, or was since it last waited, or the signal is aborted. */
+function pause(clock: Clock, ms: number | undefined, entry: Entry, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const finish = () => {
-      cancel()
-      entry.wake = () => {}
+      cancel?.()
+      entry.woken = false
+      entry.wake = later(entry)
       signal.removeEventListener('abort', finish)
       resolve()
     }
-    const cancel = clock.after(ms, finish)
+    const cancel = ms === undefined ? undefined : clock.after(ms, finish)
     entry.wake = finish
     signal.addEventListener('abort', finish, { once: true })
-    if (signal.aborted) finish()
+    if (signal.aborted || entry.woken) finish()
   })
 }
 

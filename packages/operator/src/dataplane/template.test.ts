@@ -104,6 +104,11 @@ describe('a template does not compile', () => {
       want: /NetworkInterface has no field spec\.mtuu/,
     },
     { says: 'with an unknown function', given: '${interface.metadata.name.shout()}', want: /^spec\.x, column \d+: / },
+    {
+      says: 'with a regular expression, whose time nobody bounds',
+      given: '${subnets.map(s, s.cidr.matches("(a+)+$"))}',
+      want: /^spec\.x, column 3: matches\(\) is not offered/,
+    },
     { says: 'with types that do not fit', given: '${"a" + 1}', want: /^spec\.x, column 3: no such overload: string \+ int/ },
     { says: 'with an expression that never ends', given: '${a', want: /^spec\.x, column 3: .* is missing/ },
     { says: 'with an empty expression', given: '${}', want: /^spec\.x, column 3: the expression is empty/ },

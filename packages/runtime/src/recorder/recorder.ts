@@ -41,6 +41,8 @@ export type Expected = {
 }
 
 export type Recorder = {
+  /** Resolves when what stands is known, so that every later change shows. */
+  readonly started: Promise<void>
   /** Announces violations that are meant to be. One that does not happen is a violation itself. */
   expect(expected: Expected): void
   /** Waits for what was answered so far and resolves with every unannounced violation, in the order of kinds and objects. */
@@ -52,7 +54,15 @@ export type Recorder = {
 const patienceMs = 15_000
 const lookMs = 20
 
-type Followed = { kind: RecordedKind; seen: Map<string, KubeObject>; reached: string; isServed: boolean; poke(): void }
+type Followed = {
+  kind: RecordedKind
+  seen: Map<string, KubeObject>
+  reached: string
+  isServed: boolean
+  /** Resolves when the kind is listed, or known to be not served. */
+  started: Promise<void>
+  poke(): void
+}
 
 /** Starts to watch at once. */
 export function createRecorder(options: RecorderOptions): Recorder {
@@ -101,6 +111,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   let ending: Promise<void> | undefined
   return {
+    started: Promise.all(followed.map(({ started }) => started)).then(() => {}),
     expect: (one) => void expected.push(one),
     violations,
     [Symbol.asyncDispose]() {
@@ -111,7 +122,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
 }
 
 function follow(kind: RecordedKind, { client, clock, jitter }: RecorderOptions, signal: AbortSignal): Followed {
-  const one: Followed = { kind, seen: new Map(), reached: '', isServed: true, poke: () => reflector.poke() }
+  const start = Promise.withResolvers<void>()
+  const poke = () => reflector.poke()
+  const one: Followed = { kind, seen: new Map(), reached: '', isServed: true, started: start.promise, poke }
   const reach = (version = '') => {
     if (one.reached === '' || orderOfVersions(version, one.reached) === 'newer') one.reached = version
     one.isServed = true
@@ -129,6 +142,7 @@ function follow(kind: RecordedKind, { client, clock, jitter }: RecorderOptions, 
       replaced(items, version) {
         for (const item of items) take(item)
         reach(version)
+        start.resolve()
       },
       changed: take,
       deleted: ({ metadata }) => reach(metadata.resourceVersion),
@@ -137,6 +151,7 @@ function follow(kind: RecordedKind, { client, clock, jitter }: RecorderOptions, 
       failing() {},
       unserved() {
         one.isServed = false
+        start.resolve()
       },
     },
     clock,
