@@ -65,8 +65,11 @@ test('of two at once exactly one comes up; it heals, answers, and ends when told
     const applied = nso(home, ['kubectl', 'apply', '-f', '-'])
     applied.child.stdin?.end(network)
     assert.equal(await applied.ended, 0, applied.output())
-    const waited = nso(home, ['kubectl', 'wait', '--for=condition=Ready', 'vpc/afterwards-here', '--timeout=60s'])
-    assert.equal(await waited.ended, 0, waited.output())
+    // The leases of the dead are waited for first.
+    for (const what of ['create', 'condition=Ready']) {
+      const waited = nso(home, ['kubectl', 'wait', `--for=${what}`, 'vpc/afterwards-here', '--timeout=90s'])
+      assert.equal(await waited.ended, 0, waited.output())
+    }
   })
 
   await t.test('down waits until all has ended', async () => {

@@ -37,9 +37,21 @@ function installed() {
 function isAlive(pid) {
   try {
     process.kill(pid, 0)
-    return true
   } catch (error) {
     return error.code === 'EPERM'
+  }
+  // Killed, and not yet waited for by its parent.
+  return statOf(pid)?.state !== 'Z'
+}
+
+/** Fields 3 and 4 of /proc/PID/stat (proc(5)); undefined where there is none. */
+function statOf(pid) {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const [state, parent] = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return { state, parent }
+  } catch {
+    return undefined
   }
 }
 
@@ -110,13 +122,14 @@ async function locked(work) {
 }
 
 /**
- * A killed npm, or the shell between npm and this process that dies of a TERM without passing it on, would leave everything
+ * A killed npm, or the shell between npx and this process that dies of a TERM without passing it on, would leave everything
  * running. Without npm a lost parent means nothing: somebody's shell that has ended, perhaps after nohup.
  */
 function whenOrphaned(call) {
   if (!process.env.npm_execpath) return undefined
-  const parent = process.ppid
-  return setInterval(() => process.ppid !== parent && call(), 500)
+  const above = () => `${process.ppid} ${process.env.npm_lifecycle_event === 'npx' ? statOf(process.ppid)?.parent : ''}`
+  const first = above()
+  return setInterval(() => above() !== first && call(), 500)
 }
 
 /**
@@ -125,11 +138,12 @@ function whenOrphaned(call) {
  */
 function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: 'inherit', ...options })
-    options.started?.(child.pid)
+    // Before there is a child: a signal in between would end this process and leave the child.
     const forward = (signal) => child.kill(signal)
     const names = ['SIGINT', 'SIGTERM', 'SIGHUP']
     for (const name of names) process.on(name, forward)
+    const child = spawn(command, args, { stdio: 'inherit', ...options })
+    options.started?.(child.pid)
     const watch = whenOrphaned(() => forward('SIGTERM'))
     child.on('error', reject)
     child.on('exit', (code, signal) => {

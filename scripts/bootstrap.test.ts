@@ -42,7 +42,10 @@ function start(dir: string, env: NodeJS.ProcessEnv) {
   }
   const ended = once(child, 'close').then(([code]) => ({ code: code as number, output }))
   const sees = async (text: string) => {
-    while (!output.includes(text)) await once(child.stderr, 'data')
+    while (!output.includes(text)) {
+      const more = await Promise.race([once(child.stderr, 'data'), ended])
+      if ('output' in more && !output.includes(text)) throw new Error(`it ended without '${text}':\n${output}`)
+    }
   }
   return { child, ended, sees }
 }
@@ -80,7 +83,8 @@ test('one that was killed half-way is taken over, by one of several', async (t) 
   const { dir, calls, start } = checkout(t, `echo $$ > npm.pid\nif [ ! -e go ]; then exec sleep 60; fi\n${installs}`)
   const killed = start()
   const npmPid = () => (existsSync(path.join(dir, 'npm.pid')) ? Number(readFileSync(path.join(dir, 'npm.pid'), 'utf8')) : 0)
-  while (npmPid() === 0) await new Promise(setImmediate)
+  const lock = path.join(dir, '.local', 'install.lock', 'pid')
+  while (npmPid() === 0 || !readFileSync(lock, 'utf8').endsWith(` ${npmPid()}`)) await new Promise(setImmediate)
   killed.child.kill('SIGKILL')
   killed.child.stdout.destroy()
   killed.child.stderr.destroy()

@@ -29,6 +29,8 @@ export const mutationGroups: readonly MutationGroup[] = [
   { folder: runtime, modules: ['pass-end.ts'], tests: ['pass-end.test.ts'] },
   { folder: runtime, modules: ['dispatch.ts'], tests: ['dispatch.test.ts'] },
   { folder: runtime, modules: ['loop.ts'], tests: ['loop.test.ts', 'loop-life.test.ts'] },
+  { folder: runtime, modules: ['graves.ts'], tests: ['graves.test.ts'] },
+  { folder: runtime, modules: ['queue.ts'], tests: ['queue.test.ts', 'queue-lanes.test.ts'] },
   { folder: runtime, modules: ['backoff.ts'], tests: ['backoff.test.ts'] },
   { folder: runtime, modules: ['resource-version.ts'], tests: ['resource-version.test.ts'] },
   { folder: runtime, modules: ['lease-record.ts'], tests: ['lease-record.test.ts'] },

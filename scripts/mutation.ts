@@ -122,19 +122,20 @@ async function mutate(group: MutationGroup): Promise<Mutant[]> {
   return mutants
 }
 
-/** A mutant as one line that stays the same when lines above it move: the source line, the part of it, and what that became. */
-async function describe({ fileName, location, replacement, mutatorName, status }: Result): Promise<Mutant> {
-  const lines = (await readFile(path.resolve(root, fileName), 'utf8'))
-    .split('\n')
-    .slice(location.start.line - 1, location.end.line)
+/**
+ * A mutant as one line that stays the same when lines above it move: the source line, the part of it, and what that became.
+ * Of equal lines in one file each but the first carries its number.
+ */
+async function describe({ fileName, location: { start, end }, replacement, mutatorName, status }: Result): Promise<Mutant> {
+  const all = (await readFile(path.resolve(root, fileName), 'utf8')).split('\n')
+  const lines = all.slice(start.line - 1, end.line)
   const line = lines[0]?.trim() ?? ''
-  const removed = lines.join('\n').length - (lines.at(-1)?.length ?? 0) + location.end.column
-  const part = short(lines.join('\n').slice(location.start.column - 1, removed - 1))
-  return {
-    file: path.basename(fileName),
-    mutant: `${mutatorName} in \`${line}\`: \`${part}\` → \`${short(replacement ?? '')}\``,
-    status,
-  }
+  const number = all.slice(0, start.line).filter((each) => each.trim() === line).length
+  const text = lines.join('\n')
+  const part = text.slice(start.column - 1, text.length - (lines.at(-1)?.length ?? 0) + end.column - 1)
+  const where = `\`${line}\`${number > 1 ? ` (${number})` : ''}`
+  const mutant = `${mutatorName} in ${where}: \`${short(part)}\` → \`${short(replacement ?? '')}\``
+  return { file: path.basename(fileName), mutant, status }
 }
 
 function short(text: string): string {

@@ -16,6 +16,21 @@ test('no permission is wildcarded, and none is on a data plane’s kinds or on n
   assert.ok(!/cloud\.datumapis\.com|k8s\.cni\.cncf\.io/.test(text))
 })
 
+test('of roles, NSO reads the one it is bound to', () => {
+  const rules = rbac.flatMap((object) => ('rules' in object ? (object.rules as { resources: string[] }[]) : []))
+  assert.deepEqual(
+    rules.filter(({ resources }) => resources.some((resource) => /role/.test(resource))),
+    [
+      {
+        apiGroups: ['rbac.authorization.k8s.io'],
+        resources: ['clusterroles'],
+        verbs: ['get', 'list', 'watch'],
+        resourceNames: ['nso'],
+      },
+    ],
+  )
+})
+
 test('every field of every kind is described', () => {
   const undescribed = (schema: unknown, path: string): string[] => {
     if (typeof schema !== 'object' || schema === null) return []

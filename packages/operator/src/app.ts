@@ -85,7 +85,8 @@ export function createOperator(options: OperatorOptions): Operator {
     client: manager.client,
     environment: manager.writers,
     caches,
-    createCache: (kind) => createCache(manager.client, kind, {}, { clock, jitter: random, log, metrics: manager.metrics.cache }),
+    createCache: (kind, cacheOptions = {}, reflector = {}) =>
+      createCache(manager.client, kind, cacheOptions, { clock, jitter: random, log, metrics: manager.metrics.cache, reflector }),
     clock,
     jitter: random,
     log,

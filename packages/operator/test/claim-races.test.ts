@@ -382,7 +382,7 @@ test('B52: when the location has another name, what was made under the old one i
   assert.equal(await reconcileErrors(), 0)
 })
 
-test('B31: claims that fail once and go are named in no metric and stay in no cache, and the metrics page stays as long', async () => {
+test('B31: claims that fail once and go are named in no metric, stay in no cache, and add no series without end', async () => {
   const { client } = world
   const script = await startScripted({}, silentLogger)
   const caches = running?.operator.caches
@@ -405,13 +405,11 @@ test('B31: claims that fail once and go are named in no metric and stay in no ca
     await eventually('the caches hold none', () => held().every((count) => count === 0))
     return { uids, page: (await running?.operator.manager.metrics.page()) ?? '' }
   }
-  const batches = [await batch(), await batch(), await batch()]
-  assert.equal(await reconcileErrors(), 3 * names.length)
-  const [first, second, third] = batches.map(({ page }) => seriesOf(page))
-  if (process.env.N_DEBUG) {
-    console.log('12', [...(second ?? [])].filter((s) => !first?.has(s)))
-    console.log('23', [...(third ?? [])].filter((s) => !second?.has(s)))
-  }
+  const batches = [await batch(), await batch()]
+  // What no batch had met before (a verb, an answer) may add its series once; what adds some each time grows without end.
+  while (added(batches).length > 0 && batches.length < 6) batches.push(await batch())
+  assert.deepEqual(added(batches), [], `still added by batch ${batches.length}`)
+  assert.equal(await reconcileErrors(), batches.length * names.length)
   const words = [namespace, 'fleeting-', 'fd20:', ...batches.flatMap(({ uids }) => uids)]
   assert.deepEqual(
     words.filter((word) => batches.some(({ page }) => page.includes(word))),
@@ -419,8 +417,14 @@ test('B31: claims that fail once and go are named in no metric and stay in no ca
   )
 })
 
-/** The series of a page: its lines without values and comments. */
+/** Series that the last of these has and the one before has not. */
+function added(batches: readonly { page: string }[]): string[] {
+  const [before, last] = batches.slice(-2).map(({ page }) => seriesOf(page))
+  return [...(last ?? [])].filter((series) => !before?.has(series))
+}
+
+/** The series of a page: its lines without values and comments. Node's own name each kind of garbage collection, once it ran. */
 function seriesOf(page: string): Set<string> {
-  const lines = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  const lines = page.split('\n').filter((line) => line !== '' && !/^(#|nodejs_)/.test(line))
   return new Set(lines.map((line) => line.slice(0, line.lastIndexOf(' '))))
 }

@@ -70,7 +70,8 @@ export async function startControllers(plane: Plane): Promise<World> {
     client: manager.client,
     environment: manager.writers,
     caches,
-    createCache: (kind) => createCache(manager.client, kind, {}, parts),
+    recordEvent: manager.events.record,
+    createCache: (kind, options = {}, reflector = {}) => createCache(manager.client, kind, options, { ...parts, reflector }),
   })
   for (const controller of module.controllers) manager.add(controller)
   const end = new AbortController()
@@ -115,6 +116,21 @@ export function toyCrd(kind: string, plural: string, scope: 'Namespaced' | 'Clus
       versions: [{ name: 'v1', served: true, storage: true, subresources: { status: {} }, schema }],
     },
   }
+}
+
+/** Lets NSO write a toy kind, past its gathered role. */
+export function otherGrant(plural: string): Manifest[] {
+  const { metadata: _, ...role } = toyRole(plural)
+  const metadata = { name: `other-${plural}` }
+  const api = 'rbac.authorization.k8s.io'
+  const binding = {
+    apiVersion: `${api}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata,
+    roleRef: { apiGroup: api, kind: 'ClusterRole', name: metadata.name },
+    subjects: [{ kind: 'ServiceAccount', ...nsoAccount }],
+  }
+  return [{ ...role, metadata }, binding]
 }
 
 /** What lets NSO write a toy kind. */

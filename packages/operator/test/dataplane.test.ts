@@ -9,6 +9,7 @@ import { type AuditEntry, parseManifests, readAudit, tailAudit } from 'kube-loca
 import { eventually, type TestNamespace, testNamespace } from 'kube-localplane/testing'
 import type { TemplateScope } from '../src/dataplane/types.ts'
 import {
+  otherGrant,
   planeSays,
   read,
   startControllers,
@@ -74,6 +75,8 @@ function report(name: string, nic: NetworkInterface) {
   const attachment = found.plane.attachments?.get(keyOf(nic))
   return found.plane.translate({ interface: nic, attachment, scope: scopeFor(nic) })
 }
+
+type Told = { type: string; reason: string; note: string; series?: object; regarding: { uid?: string } }
 
 const ours = 'system:serviceaccount:nso-system:nso'
 const isAboutLate = ({ name, resource }: AuditEntry) => name === 'late' || resource === 'selfsubjectaccessreviews'
@@ -165,6 +168,45 @@ describe('Galactic’s DataPlane, as it is delivered,', () => {
   })
 })
 
+test('someone else’s object under the name of a context is left alone, and told of once where users look', async () => {
+  const vpcs = `/apis/cloud.datumapis.com/v1alpha1/namespaces/${namespace.name}/vpcs`
+  const body = { apiVersion: 'cloud.datumapis.com/v1alpha1', kind: 'VPC', metadata: { name: 'net-taken' } }
+  const taken = { kind: 'VPC', namespace: namespace.name, name: 'net-taken', path: 'spec' }
+  plane.recorder.expect({ ...taken, why: 'the test plays someone else' })
+  await plane.connection.must({ method: 'POST', path: vpcs, body: { ...body, spec: { networks: ['fd99::/64'] } } })
+  await eventually('the cache', () => world.module.planes.get('galactic')?.plane.networks?.get(`${namespace.name}/net-taken`))
+  const context = await store('networkcontexts', aContext({ metadata: { name: 'net-taken' }, spec: { ipFamilies: ['IPv6'] } }))
+  const events = async () => {
+    const path = `/apis/events.k8s.io/v1/namespaces/${namespace.name}/events`
+    const { items } = (await plane.connection.must({ method: 'GET', path })) as { items: Told[] }
+    return items
+      .filter(({ regarding }) => regarding.uid === context.metadata.uid)
+      .map(({ type, reason, note, series }) => ({ type, reason, note, ...(series ? { series } : {}) }))
+  }
+  const note = `VPC ${namespace.name}/net-taken exists and is not this context’s: it is not taken over`
+  const told = { type: 'Warning', reason: 'NetworkObjectForeign', note }
+  await eventually('an event', async () => (await events()).length > 0)
+  // What alters nothing wakes the controller, which then has nothing new to say.
+  const path = `${nso}/namespaces/${namespace.name}/networkcontexts/net-taken`
+  for (const touched of ['1', '2']) {
+    const patch = { metadata: { annotations: { touched } } }
+    await plane.connection.must({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body: patch })
+    await eventually(
+      'the cache',
+      () => world.caches.contexts.get(`${namespace.name}/net-taken`)?.metadata.annotations?.touched === touched,
+    )
+    await eventually('the pass over the context', () => isIdle(world, 'dataplane-network'))
+  }
+  await world.manager.events.flush(5_000)
+  assert.deepEqual(await events(), [told])
+  assert.deepEqual((await read(plane, `${vpcs}/net-taken`))?.spec, { networks: ['fd99::/64'] })
+
+  await remove(`${vpcs}/net-taken`)
+  await store('subnets', aSubnet({ metadata: { name: 'net-taken-ipv6' }, spec: { networkContext: { name: 'net-taken' } } }))
+  const made = await eventually('the VPC', () => read(plane, `${vpcs}/net-taken`))
+  assert.equal(made.metadata.ownerReferences?.[0]?.uid, context.metadata.uid)
+})
+
 describe('A DataPlane says of itself', () => {
   test('that its kind is missing, that it may not use it, and that it is well, as these come and go', async () => {
     await plane.apply([toyPlane('late', 'Wire')])
@@ -231,25 +273,47 @@ describe('A DataPlane says of itself', () => {
     assert.equal(made.result, 'created')
   })
 
-  test('that a permission was withdrawn, when a write is refused for it', async () => {
+  test('that a permission was withdrawn from NSO’s role, before any write is refused', async () => {
     await plane.apply([toyPlane('revoked', 'Rope'), toyCrd('Rope', 'ropes'), toyRole('ropes')])
     await planeSays(world, 'revoked', { Installed: 'True/Installed', Permitted: 'True/Permitted' })
     const nic = await interfaceNamed('revoked-0')
     await remove('/apis/rbac.authorization.k8s.io/v1/clusterroles/toy-ropes')
+    await planeSays(world, 'revoked', { Installed: 'True/Installed', Permitted: 'False/NotPermitted' })
+    assert.equal((await ensure('revoked', nic)).result, 'waiting')
+    await plane.apply([toyRole('ropes')])
+    await planeSays(world, 'revoked', { Permitted: 'True/Permitted' })
+  })
+
+  test('that a permission granted elsewhere was withdrawn, when a write is refused for it', async () => {
+    await plane.apply([toyCrd('Cord', 'cords'), ...otherGrant('cords')])
+    const review = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
+      spec: { user: ours, resourceAttributes: { group: toyGroup, resource: 'cords', verb: 'create' } },
+    }
+    const reviews = { method: 'POST', path: '/apis/authorization.k8s.io/v1/subjectaccessreviews', body: review } as const
+    await eventually('the grant', async () => {
+      const { status } = (await plane.connection.must(reviews)) as { status: { allowed: boolean } }
+      return status.allowed
+    })
+    await plane.apply([toyPlane('elsewhere', 'Cord')])
+    await planeSays(world, 'elsewhere', { Installed: 'True/Installed', Permitted: 'True/Permitted' })
+    const nic = await interfaceNamed('elsewhere-0')
+    await remove('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/other-cords')
     const refused = await eventually('a refusal', async () => {
       try {
-        await ensure('revoked', nic)
+        await ensure('elsewhere', nic)
       } catch (error) {
         return error as Error & { status?: number }
       }
-      await remove(wire('ropes', 'revoked-0')).catch(() => undefined)
+      await remove(wire('cords', 'elsewhere-0')).catch(() => undefined)
       return undefined
     })
     assert.equal(refused.status, 403, String(refused))
-    await planeSays(world, 'revoked', { Installed: 'True/Installed', Permitted: 'False/NotPermitted' })
-    assert.equal((await ensure('revoked', nic)).result, 'waiting', 'no more refused writes')
-    await plane.apply([toyRole('ropes')])
-    await planeSays(world, 'revoked', { Permitted: 'True/Permitted' })
+    await planeSays(world, 'elsewhere', { Installed: 'True/Installed', Permitted: 'False/NotPermitted' })
+    assert.equal((await ensure('elsewhere', nic)).result, 'waiting', 'no more refused writes')
+    await plane.apply([toyRole('cords')])
+    await planeSays(world, 'elsewhere', { Permitted: 'True/Permitted' })
   })
 
   test('that a template does not compile, where, and that it is accepted once corrected', async () => {
@@ -439,4 +503,31 @@ test('a new process writes nothing where all is as it was, and takes no report b
   await eventually('the pass over the context', () => isIdle(world, 'dataplane-network'))
   await eventually('the passes over planes', () => isIdle(world, 'dataplane'))
   assert.deepEqual(await writesSince(from, ({ resource }) => resource !== 'selfsubjectaccessreviews'), [])
+})
+
+test('an NSO whose role is older, and lets it watch neither kinds nor the role, finds both by asking', async () => {
+  const path = '/apis/rbac.authorization.k8s.io/v1/clusterroles/nso-core'
+  const role = (await read(plane, path)) as KubeObject & { rules: { resources: string[] }[] }
+  const watched = ['customresourcedefinitions', 'clusterroles']
+  const rules = role.rules.map((rule) => ({ ...rule, resources: rule.resources.filter((one) => !watched.includes(one)) }))
+  const patch = { rules: rules.filter(({ resources }) => resources.length > 0) }
+  assert.notEqual(patch.rules.length, role.rules.length)
+  await world.stop()
+  const contentType = 'application/merge-patch+json'
+  await plane.connection.must({ method: 'PATCH', path, contentType, body: patch })
+  const mayRead = async () => {
+    const attributes = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions', verb: 'watch' }
+    const spec = { user: ours, resourceAttributes: attributes }
+    const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec }
+    const review = { method: 'POST', path: '/apis/authorization.k8s.io/v1/subjectaccessreviews', body } as const
+    return ((await plane.connection.must(review)) as { status: { allowed: boolean } }).status.allowed
+  }
+  await eventually('the older role', async () => !(await mayRead()))
+  world = await startControllers(plane)
+  await plane.apply([toyPlane('older', 'Hemp')])
+  await planeSays(world, 'older', { Installed: 'False/KindNotServed' })
+  await plane.apply([toyCrd('Hemp', 'hemps')])
+  await planeSays(world, 'older', { Installed: 'True/Installed', Permitted: 'False/NotPermitted' })
+  await plane.apply([toyRole('hemps')])
+  await planeSays(world, 'older', { Permitted: 'True/Permitted' })
 })

@@ -210,3 +210,26 @@ test('many networks and contexts at once share no prefix and no block, and the l
   assert.equal((await world.find(Subnet, namespace.name, 'tight-one-more-ipv4'))?.spec.startAddress, freed.spec.startAddress)
   assert.equal(running.errors, 0)
 })
+
+test('names that no label can carry are no hindrance, and one that no object can bear is told once', async () => {
+  await using namespace = await testNamespace(world.plane, 'network')
+  await using running = await world.system(namespace.name)
+  const place = 'l'.repeat(70)
+  await world.create(ServingLocation, location(place))
+  const long = await world.create(Network, network(namespace.name, 'n'.repeat(70)))
+  const context = await world.readyContext(namespace.name, contextName(long.metadata.name, place))
+  assert.deepEqual(context.metadata.labels, { [labels.networkUid]: long.metadata.uid })
+  const [subnet] = await world.subnetsIn(namespace.name)
+  assert.deepEqual(subnet?.metadata.labels, { [labels.networkUid]: long.metadata.uid })
+  const endless = 'n'.repeat(200)
+  await world.create(Network, network(namespace.name, endless))
+  const told = await eventually('the network says why it is nowhere', async () =>
+    condition(await world.find(Network, namespace.name, endless), 'Ready')?.reason === 'AllocationFailed'
+      ? world.find(Network, namespace.name, endless)
+      : undefined,
+  )
+  assert.match(condition(told, 'Ready')?.message ?? '', /No NetworkContext can be named n+-l+: longer than 253 characters/)
+  await eventually('nothing is left to do', () => running.idle() || undefined)
+  assert.equal(running.errors, 0)
+  await world.assertAtRest(namespace.name)
+})

@@ -39,7 +39,7 @@ test('no more items are in work than there are workers, and one that failed free
 })
 
 test('what comes in one round of callbacks is looked for once, after it', async () => {
-  const { items, begun, dispatcher, stop, looks } = bed(2)
+  const { items, begun, dispatcher, stop, looks } = bed(3)
   void dispatcher.run(stop.signal)
   const before = looks()
   for (const item of ['a', 'b']) {
@@ -49,11 +49,12 @@ test('what comes in one round of callbacks is looked for once, after it', async 
   }
   await turns()
   assert.deepEqual(begun, ['a', 'b'])
-  assert.equal(looks() - before, 2, 'one look that finds two')
-  items.push('c')
+  assert.equal(looks() - before, 3, 'two that are there, and that there is no third')
+  items.push('c', 'd')
   dispatcher.wake()
   await turns()
-  assert.equal(looks() - before, 2, 'no look without a free worker')
+  assert.deepEqual(begun, ['a', 'b', 'c'])
+  assert.equal(looks() - before, 4, 'none is looked for without a free worker')
 })
 
 test('stopped, it takes nothing more and ends with the last item in work', async () => {
@@ -73,7 +74,14 @@ test('stopped, it takes nothing more and ends with the last item in work', async
   assert.deepEqual(begun, ['a'])
 })
 
-test('stopped at rest, it ends at once; what is woken before it runs waits for it', async () => {
+test('at rest it ends when it is stopped', async () => {
+  const { dispatcher, stop } = bed(1)
+  const running = dispatcher.run(stop.signal)
+  stop.abort()
+  await running
+})
+
+test('stopped before, it ends at once; what is woken before it runs waits for it', async () => {
   const { items, begun, dispatcher, stop } = bed(1)
   items.push('a')
   dispatcher.wake()

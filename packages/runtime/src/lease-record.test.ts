@@ -60,9 +60,7 @@ for (const { says, error, want } of races)
 test('a missing lease is free, and made as a whole', async () => {
   const { record, sees, takesWrites, writes, clock } = bed()
   assert.deepEqual([record.holder, record.isFree()], [undefined, true])
-  await sees(
-    answers.notFound({ group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases', scope: 'Namespaced' }, at),
-  )
+  for (const kind of ['leases', 'Lease']) await sees(statusAnswer(404, 'NotFound', 'not found', { name: 'sample', kind }))
   assert.deepEqual([record.holder, record.isFree()], [undefined, true])
   takesWrites()
   await record.claim(never)

@@ -45,7 +45,7 @@ export type Queue = {
 /** After so many urgent keys in a row one that is not urgent has its turn, so that resyncs never starve. */
 const urgentInARow = 16
 
-type Waiting = { urgent: boolean; since: number }
+type Waiting = { key: Key; urgent: boolean; since: number }
 type Working = { since: number; again?: { urgent: boolean } }
 type Timer = { due: number; urgent: boolean; cancel(): void }
 
@@ -54,7 +54,7 @@ export const noQueueMetrics: QueueMetrics = { added() {}, depth() {}, waited() {
 /** `onDue` is called, synchronously, whenever a key can be taken that could not before. */
 export function createQueue(clock: Clock, metrics: QueueMetrics = noQueueMetrics, onDue: () => void = () => {}): Queue {
   const waiting = new Map<Key, Waiting>()
-  const lanes = { urgent: new Set<Key>(), rest: new Set<Key>() }
+  const lanes = { urgent: new Set<Waiting>(), rest: new Set<Waiting>() }
   const working = new Map<Key, Working>()
   const timers = new Map<Key, Timer>()
   const failing = new Map<Key, number>()
@@ -75,13 +75,14 @@ export function createQueue(clock: Clock, metrics: QueueMetrics = noQueueMetrics
     if (standing) {
       if (urgent && !standing.urgent) {
         standing.urgent = true
-        lanes.rest.delete(key)
-        lanes.urgent.add(key)
+        lanes.rest.delete(standing)
+        lanes.urgent.add(standing)
       }
       return
     }
-    waiting.set(key, { urgent, since: clock.monotonic() })
-    lanes[urgent ? 'urgent' : 'rest'].add(key)
+    const entry = { key, urgent, since: clock.monotonic() }
+    waiting.set(key, entry)
+    lanes[urgent ? 'urgent' : 'rest'].add(entry)
     metrics.added()
     metrics.depth(waiting.size)
     onDue()
@@ -110,7 +111,7 @@ export function createQueue(clock: Clock, metrics: QueueMetrics = noQueueMetrics
     else enqueue(key, urgent)
   }
 
-  const pick = (): Key | undefined => {
+  const pick = (): Waiting | undefined => {
     const [urgent] = lanes.urgent
     const [rest] = lanes.rest
     const restsTurn = urgent === undefined || (rest !== undefined && inARow >= urgentInARow)
@@ -119,12 +120,12 @@ export function createQueue(clock: Clock, metrics: QueueMetrics = noQueueMetrics
   }
 
   const take: Queue['take'] = () => {
-    const key = pick()
-    const entry = key === undefined ? undefined : waiting.get(key)
-    if (key === undefined || !entry) return undefined
+    const entry = pick()
+    if (!entry) return undefined
+    const { key } = entry
     waiting.delete(key)
-    lanes.urgent.delete(key)
-    lanes.rest.delete(key)
+    lanes.urgent.delete(entry)
+    lanes.rest.delete(entry)
     stopTimer(key)
     const now = clock.monotonic()
     working.set(key, { since: now })

@@ -173,10 +173,12 @@ describe('what an answer means', () => {
   })
 
   test('a conflict that names no manager is someone unknown', () => {
-    const answer = statusAnswer(409, 'Conflict', 'x', { causes: [{ reason: 'FieldManagerConflict', field: '.status.vpc' }] })
+    const cause = { reason: 'FieldManagerConflict', field: '.status.vpc' }
+    const unknown = { manager: 'unknown', field: '.status.vpc' }
+    const answer = statusAnswer(409, 'Conflict', 'x', { causes: [cause, { ...cause, message: 'other words' }] })
     assert.deepEqual(classify(refusalOf(answer), 'apply', addressed), {
       is: 'second-writer',
-      conflicts: [{ manager: 'unknown', field: '.status.vpc' }],
+      conflicts: [unknown, unknown],
     })
   })
 

@@ -37,6 +37,15 @@ test('an identity reads the kinds of its table and writes what its rows say', ()
   ])
 })
 
+test('a grant on named objects is a rule of its own, and gives nothing on others', () => {
+  const named = { group: 'r.dev', resources: ['roles'], verbs: ['get', 'watch'], resourceNames: ['one'] }
+  const rules = rulesFor('nobody', [], [named, { group: 'r.dev', resources: ['maps'], verbs: ['get', 'watch'] }])
+  assert.deepEqual(rules, [
+    { apiGroups: ['r.dev'], resources: ['maps'], verbs: ['get', 'watch'] },
+    { apiGroups: ['r.dev'], resources: ['roles'], verbs: ['get', 'watch'], resourceNames: ['one'] },
+  ])
+})
+
 test('the status of another owner is not its to write', () => {
   assert.deepEqual(
     can('other').filter((rule) => rule.includes('/status')),

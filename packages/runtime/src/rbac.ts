@@ -53,9 +53,7 @@ export function rulesFor(identity: string, table: OwnershipTable, grants: readon
 }
 
 const namedRule = ({ group, resources, verbs, resourceNames }: Grant): PolicyRule[] =>
-  resourceNames
-    ? [{ apiGroups: [group], resources: [...resources], verbs: [...verbs], resourceNames: [...resourceNames] }]
-    : []
+  resourceNames ? [{ apiGroups: [group], resources: [...resources], verbs: [...verbs], resourceNames: [...resourceNames] }] : []
 
 const rbac = 'rbac.authorization.k8s.io/v1'
 const rbacGroup = 'rbac.authorization.k8s.io'

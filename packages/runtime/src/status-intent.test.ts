@@ -96,6 +96,29 @@ describe('completion', () => {
     assert.deepEqual(status, { ref: { on: false }, n: 0, text: '' })
   })
 
+  const sent = (status: string, lastTransitionTime: string) =>
+    ownForm(owner, { conditions: [{ ...ready, status, lastTransitionTime }, sound] })
+  const flips: { says: string; stands?: string; sent: ReturnType<typeof sent>; want: string }[] = [
+    {
+      says: 'the time that was sent with it',
+      stands: before,
+      sent: sent('True', '2029-06-01T00:00:00Z'),
+      want: '2029-06-01T00:00:00Z',
+    },
+    { says: 'the same, in the second of the last flip', stands: before, sent: sent('True', before), want: before },
+    { says: 'the same, where nothing stands yet', sent: sent('True', before), want: before },
+    { says: 'now, where what stands flipped after it', stands: before, sent: sent('True', '2028-01-01T00:00:00Z'), want: 'now' },
+    { says: 'now, where another status was sent', stands: before, sent: sent('Unknown', '2029-06-01T00:00:00Z'), want: 'now' },
+  ]
+  for (const { says, stands, sent: lost, want } of flips) {
+    test(`a flip whose answer was lost keeps ${says}`, () => {
+      const condition = stands && { ...ready, status: 'False', lastTransitionTime: stands }
+      const status = completeStatus({ conditions: [ready] }, { conditions: condition ? [condition] : [] }, now, lost)
+      const lastTransitionTime = want === 'now' ? '2030-01-01T00:00:00Z' : want
+      assert.deepEqual(status.conditions, [{ ...ready, lastTransitionTime }])
+    })
+  }
+
   test('whole seconds, rounded down', () => assert.equal(wholeSeconds(now), '2030-01-01T00:00:00Z'))
 })
 

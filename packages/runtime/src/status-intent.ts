@@ -70,18 +70,30 @@ export function wholeSeconds(now: Date): string {
   return new Date(Math.floor(now.getTime() / 1000) * 1000).toISOString().replace('.000Z', 'Z')
 }
 
-function completed(condition: ConditionIntent, standing: readonly Condition[], now: Date): Condition {
+type Times = { standing: readonly Condition[]; lost: OwnForm | undefined; now: Date }
+
+function completed(condition: ConditionIntent, { standing, lost, now }: Times): Condition {
   const before = standing.find((each) => each.type === condition.type)
-  const kept = before?.status === condition.status ? before.lastTransitionTime : undefined
+  const kept = before?.status === condition.status ? before.lastTransitionTime : lostTime(condition, before, lost)
   return { ...condition, lastTransitionTime: kept ?? wholeSeconds(now) }
 }
 
-/** The intent with its transition times: kept where the status did not flip, else now. Empty values are left out. */
-export function completeStatus(intent: OwnStatus, standing: unknown, now: Date): OwnStatus {
+/** When the flip was sent whose answer was lost; not where what stands flipped after that. */
+function lostTime({ type, status }: ConditionIntent, before: Condition | undefined, lost: OwnForm | undefined) {
+  const sent: Condition | undefined = JSON.parse(lost?.get(conditionPrefix + type) ?? 'null') ?? undefined
+  if (sent?.status !== status) return undefined
+  return sent.lastTransitionTime >= (before?.lastTransitionTime ?? '') ? sent.lastTransitionTime : undefined
+}
+
+/**
+ * The intent with its transition times: kept where the status did not flip, else now. `lost`: what the last apply sent if its
+ * answer never came; it may have landed, and then its times stand already. Empty values are left out.
+ */
+export function completeStatus(intent: OwnStatus, standing: unknown, now: Date, lost?: OwnForm): OwnStatus {
   const status = tidy({ ...intent, conditions: undefined }) as Record<string, unknown>
   if (!Array.isArray(intent.conditions)) return status
-  const before = conditionsOf(standing)
-  return { ...status, conditions: intent.conditions.map((each: ConditionIntent) => completed(each, before, now)) }
+  const times = { standing: conditionsOf(standing), lost, now }
+  return { ...status, conditions: intent.conditions.map((each: ConditionIntent) => completed(each, times)) }
 }
 
 /** The owner's part of a status, comparable. */

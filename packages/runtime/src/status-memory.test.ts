@@ -50,6 +50,53 @@ describe('what was taken since the last apply', () => {
   })
 })
 
+describe('an apply without an answer', () => {
+  const wanted = (vpc: string) => form({ vpc, ref: '1' })
+  const remembered = () => {
+    const memory = createStatusMemory()
+    memory.remember('a', object('9'), form({ vpc: '0', ref: '1' }), form({}))
+    return memory
+  }
+
+  test('may have landed: what it wanted is no theft, anything else is', () => {
+    const memory = remembered()
+    memory.unanswered('a', object('9'), wanted('1'))
+    memory.unanswered('a', object('9'), wanted('2'))
+    for (const vpc of ['1', '2']) assert.deepEqual(memory.takenSince('a', object('10'), wanted(vpc)), [])
+    assert.deepEqual(memory.takenSince('a', object('10'), wanted('3')), ['vpc'])
+    assert.deepEqual(memory.takenSince('a', object('10'), form({ vpc: '1', ref: '2' })), ['ref'])
+  })
+
+  test('of an earlier object of that name says nothing about this one', () => {
+    const memory = createStatusMemory()
+    memory.remember('a', object('9', 'u2'), wanted('0'), form({}))
+    memory.unanswered('a', object('8', 'u1'), wanted('1'))
+    assert.deepEqual(memory.takenSince('a', object('10', 'u2'), wanted('1')), ['vpc'])
+  })
+
+  test('is known, the last of them, to who writes next', () => {
+    const memory = remembered()
+    assert.equal(memory.lastUnanswered('a', object('9')), undefined)
+    for (const vpc of ['1', '2', '3']) memory.unanswered('a', object('9'), wanted(vpc))
+    assert.deepEqual(memory.lastUnanswered('a', object('9')), wanted('3'))
+    assert.equal(memory.lastUnanswered('a', object('9', 'u2')), undefined)
+  })
+
+  test('is over with the next one that got its answer', () => {
+    const memory = remembered()
+    memory.unanswered('a', object('9'), wanted('1'))
+    memory.remember('a', object('10'), wanted('0'), form({}))
+    assert.deepEqual(memory.takenSince('a', object('11'), wanted('1')), ['vpc'])
+  })
+
+  test('B31: of many in a row the first is forgotten', () => {
+    const memory = remembered()
+    for (let n = 1; n <= 9; n += 1) memory.unanswered('a', object('9'), wanted(String(n)))
+    assert.deepEqual(memory.takenSince('a', object('10'), wanted('1')), ['vpc'])
+    for (let n = 2; n <= 9; n += 1) assert.deepEqual(memory.takenSince('a', object('10'), wanted(String(n))), [])
+  })
+})
+
 describe('an intent that was applied to what stands', () => {
   const left = form({ seed: '1', vpc: '1' })
   const wanted = form({ vpc: '1' })

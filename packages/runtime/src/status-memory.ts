@@ -20,6 +20,8 @@ export type StatusMemory = {
   takenSince(key: Key, object: KubeObject, form: OwnForm): string[]
   /** An apply of `wanted` got no certain answer: it may have landed, and then what it left is ours. Until the next that did. */
   unanswered(key: Key, object: KubeObject, wanted: OwnForm): void
+  /** What the last of these applies wanted. */
+  lastUnanswered(key: Key, object: KubeObject): OwnForm | undefined
   /** What stands is known now, though it is not of our making: it is not told again. */
   accept(key: Key, object: KubeObject, form: OwnForm): void
   /** Whether this conflict opens an episode. */
@@ -54,7 +56,7 @@ export function createStatusMemory(limit = 20_000): StatusMemory {
   }
   const lostFormsOf = (key: Key, { metadata: { uid } }: KubeObject): readonly OwnForm[] => {
     const known = lost.get(key)
-    return known?.uid === uid ? (known?.forms ?? []) : []
+    return known !== undefined && known.uid === uid ? known.forms : []
   }
   return {
     remember,
@@ -74,6 +76,7 @@ export function createStatusMemory(limit = 20_000): StatusMemory {
       const forms = [...lostFormsOf(key, object), wanted].slice(-mostLost)
       setBounded(lost, key, { uid: object.metadata.uid, forms }, limit)
     },
+    lastUnanswered: (key, object) => lostFormsOf(key, object).at(-1),
     accept: (key, object, form) => remember(key, object, form, undefined),
     opens(key, path, manager) {
       const open = episodes.get(key) ?? new Set()

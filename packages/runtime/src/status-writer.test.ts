@@ -6,7 +6,7 @@ import { createClient } from './http-client.ts'
 import type { Kind, KubeObject, ManagedFieldsEntry } from './kind.ts'
 import { createManualClock } from './manual-clock.ts'
 import type { Classify } from './races.ts'
-import { answers } from './scripted-answers.ts'
+import { answers, statusAnswer } from './scripted-answers.ts'
 import { type RequestMatch, scriptTransport } from './scripted-transport.ts'
 import { BadStatusIntent } from './status-intent.ts'
 import { createStatusWriter } from './status-writer.ts'
@@ -261,6 +261,36 @@ test('only an answer names second writers: a broken connection does not, whateve
   assert.deepEqual(counted, [])
 })
 
+describe('the time of a flip', () => {
+  const flipped = (lastTransitionTime: string, status = 'True'): Status => ({
+    vpc: 'x',
+    conditions: [{ type: 'Ready', status, reason: 'Told', message: 'so', lastTransitionTime }],
+  })
+  const seeded = flipped('1970-01-01T00:00:00Z', 'Unknown')
+  const no = { ...intent, conditions: [{ ...intent.conditions[0], status: 'False' }] } as const
+  const table: { says: string; first?: typeof intent | typeof no; stands: Status; uid?: string; want: string }[] = [
+    { says: 'is the first one sent, when its answer was lost', stands: seeded, want: '2030-01-01T00:00:00Z' },
+    { says: 'is now, when something else was sent then', first: no, stands: seeded, want: '2030-01-01T00:00:05Z' },
+    {
+      says: 'is now, when what stands flipped after that',
+      stands: flipped('2030-01-01T00:00:03Z', 'False'),
+      want: '2030-01-01T00:00:05Z',
+    },
+    { says: 'is now, on a successor', stands: seeded, uid: 'u2', want: '2030-01-01T00:00:05Z' },
+  ]
+  for (const { says, first = intent, stands, uid = 'u1', want } of table) {
+    test(says, async () => {
+      const { writer, wire, clock } = bed()
+      wire.on(applies, { times: 9 }).dropBefore()
+      await assert.rejects(writer.status(widgetOf('1', seeded), first as typeof intent, never))
+      await clock.advance(5_000)
+      await assert.rejects(writer.status(widgetOf('1', stands, { uid }), intent, never))
+      const body = wire.sent(applies).at(-1)?.request.body as { status: Status }
+      assert.equal(body.status.conditions?.[0]?.lastTransitionTime, want)
+    })
+  }
+})
+
 describe('a second writer', () => {
   const conflict = answers.fieldManagerConflict([
     { manager: 'rogue', field: '.status.conditions[type="Ready"].reason' },
@@ -418,6 +448,23 @@ describe('a theft that raises no conflict', () => {
     await writer.status(widgetOf('3', moved), { ...intent, vpc: 'moved', note: 'n' }, never)
     assert.deepEqual([...counted, ...events], [])
   })
+
+  const ends: { says: string; answer: ApiResponse; counts: boolean }[] = [
+    { says: 'was a refusal', answer: answers.invalid(widget, at, 'status.vpc', 'no'), counts: true },
+    { says: 'was a bad request', answer: statusAnswer(400, 'BadRequest', 'no'), counts: true },
+    { says: 'was torn', answer: { status: 200, headers: {}, body: '{"apiVer' }, counts: false },
+    { says: 'was a redirection', answer: { status: 307, headers: {}, body: '' }, counts: false },
+  ]
+  for (const { says, answer, counts } of ends) {
+    test(`is ${counts ? '' : 'not '}told of what an apply wanted whose answer ${says}`, async () => {
+      const { writer, script, counted } = await written()
+      script(applies, answer)
+      const meant = { ...intent, vpc: 'moved' }
+      await assert.rejects(writer.status(widgetOf('2', stored), meant, never), ApiError)
+      await writer.status(widgetOf('3', { ...stored, vpc: 'moved' }), meant, never)
+      assert.deepEqual(counted, counts ? ['conflict widgets vpc unknown'] : [])
+    })
+  }
 
   test('is counted where others changed more than an apply whose answer was lost', async () => {
     const { writer, script, counted } = await written()

@@ -151,7 +151,7 @@ export function createStatusWriter<S, T, const Owner extends StatusOwner>(
       requireUid(object)
       checkIntent(owner, intent as OwnStatus)
       const key = keyOf(object)
-      const status = completeStatus(intent as OwnStatus, object.status, clock.now())
+      const status = completeStatus(intent as OwnStatus, object.status, clock.now(), memory.lastUnanswered(key, object))
       const standing = ownForm(owner, object.status)
       const wanted = ownForm(owner, status)
       const taken = memory.takenSince(key, object, standing)

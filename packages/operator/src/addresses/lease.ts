@@ -87,10 +87,26 @@ export function listedAddresses(nic: NetworkInterface): readonly ListedAddress[]
 
 /**
  * In whose names an interface's addresses may be held: its present claim's, and the one they were first allocated for, which
- * differs by uid (a retained interface bound again) or by name.
+ * differs by uid (a retained interface bound again) or by name. The original system's interfaces bear their claim's name.
  */
 export function holdersOf(nic: NetworkInterface): { names: ReadonlySet<string>; uid: string | undefined } {
   const written = nic.metadata.annotations ?? {}
-  const names = [nic.spec.claimRef?.name, written[annotations.allocationClaim]]
+  const names = [nic.spec.claimRef?.name, written[annotations.allocationClaim] ?? nic.metadata.name]
   return { names: new Set(names.filter((name) => name !== undefined)), uid: written[annotations.claimUid] }
+}
+
+/** Whether a lease's holder is one of them. */
+export function isHolder(nic: NetworkInterface, holder: { claimName: string; claimUID: string }): boolean {
+  const { names, uid } = holdersOf(nic)
+  return holder.claimUID === uid || names.has(holder.claimName)
+}
+
+/**
+ * In whose name an address of a live interface is held anew: its claim's. While no claim holds the interface its own uid
+ * stands for one, so that the lease is nobody's when the interface is gone.
+ */
+export function holderToBe(nic: NetworkInterface): { claimName: string; claimUID: string } {
+  const { names, uid } = holdersOf(nic)
+  const [claimName = nic.metadata.name] = names
+  return { claimName, claimUID: uid ?? nic.metadata.uid ?? '' }
 }

@@ -2,7 +2,7 @@
 import type { NetworkContext, NetworkInterface } from '@nso/api'
 import { keyFor } from 'kube-control-loop'
 import { type Block, sameBlock } from './cidr.ts'
-import { blockOf, holdersOf, type ListedAddress, leaseFor, listedAddresses } from './lease.ts'
+import { blockOf, holderToBe, isHolder, type ListedAddress, leaseFor, listedAddresses } from './lease.ts'
 import { leaseName } from './lease-name.ts'
 import type { AllocatorParts } from './parts.ts'
 import type { Verification } from './port.ts'
@@ -30,23 +30,14 @@ async function ensureHeld(
   const name = leaseName(context.metadata.name, block)
   const lease = leases.get(keyFor(name, context.metadata.namespace))
   if (lease) {
-    const { claimName, claimUID } = lease.spec.holder
+    const { holder } = lease.spec
     if (!holds(blockOf(lease), block)) return `AddressLease ${name} holds ${lease.spec.address} instead.`
-    return isHolder(nic, { claimName, claimUID }) ? undefined : `AddressLease ${name} is held for claim ${claimName}.`
+    return isHolder(nic, holder) ? undefined : `AddressLease ${name} is held for claim ${holder.claimName}.`
   }
-  const { names, uid } = holdersOf(nic)
-  const [claimName] = names
-  if (claimName === undefined || uid === undefined)
-    return `AddressLease ${name} is gone, and the interface names no claim to hold it.`
-  await posting.post(leaseFor({ context: context.metadata, unit: block }, { claimName, claimUID: uid, request }), signal)
+  await posting.post(leaseFor({ context: context.metadata, unit: block }, { ...holderToBe(nic), request }), signal)
   return undefined
 }
 
 function holds(held: Block | undefined, wanted: Block): boolean {
   return held !== undefined && sameBlock(held, wanted)
-}
-
-function isHolder(nic: NetworkInterface, holder: { claimName: string; claimUID: string }): boolean {
-  const { names, uid } = holdersOf(nic)
-  return holder.claimUID === uid || names.has(holder.claimName)
 }

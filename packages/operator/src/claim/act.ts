@@ -1,11 +1,19 @@
 /** Carries out a decision on a live claim, and answers what is then to be said of it. */
-import { annotations, dataPlaneChoice, finalizers, type NetworkContext, NetworkInterface } from '@nso/api'
-import { apiVersionOf, keyOf } from 'kube-control-loop'
+import {
+  annotations,
+  dataPlaneChoice,
+  finalizers,
+  type NetworkContext,
+  NetworkInterface,
+  type NetworkInterfaceClaim,
+} from '@nso/api'
+import { apiVersionOf, keyFor, keyOf } from 'kube-control-loop'
 import type { AllocatedAddress, Verification } from '../addresses/port.ts'
-import { interfaceNameOf } from '../interface/holder.ts'
+import { interfaceNameOf, isDeleting } from '../interface/holder.ts'
 import { reportOn } from '../interface/report.ts'
+import { editedAway } from '../interface/told.ts'
 import { publishedAddresses } from './addresses.ts'
-import { interfaceLabels } from './converge.ts'
+import { addressChanges, interfaceLabels } from './converge.ts'
 import type { Decision } from './decide.ts'
 import type { Seen } from './observe.ts'
 import type { ClaimParts } from './parts.ts'
@@ -29,10 +37,19 @@ export async function act(parts: ClaimParts, seen: Seen, decision: Decision, sig
     case 'bind':
     case 'keep': {
       const nic = await parts.interfaceWriter.patch(decision.nic, decision.changes, signal)
-      await giveBackSurplus(parts, seen.claim, nic, signal)
-      return { kind: 'held', held: await heldNow(parts, seen, nic, signal) }
+      const held = await heldNow(parts, seen, nic, signal)
+      // What looks like surplus may be what a workload uses, while the interface lists what is not its own.
+      if (held.allocation?.kind === 'standing') await giveBackSurplus(parts, seen.claim, nic, signal)
+      return { kind: 'held', held }
     }
   }
+}
+
+/** Undoes what somebody else made of the addresses of the claim's interface, before anything is decided on them. */
+export async function putBackAddresses(parts: ClaimParts, claim: NetworkInterfaceClaim, signal: AbortSignal): Promise<void> {
+  const nic = parts.caches.interfaces.get(keyFor(interfaceNameOf(claim), claim.metadata.namespace))
+  const told = nic && !isDeleting(nic) ? editedAway(parts.caches, claim, nic) : undefined
+  if (nic && told) await parts.interfaceWriter.patch(nic, addressChanges(nic, told), signal)
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   propagatedLabelPrefix,
 } from '@nso/api'
 import type { JsonPatchOperation } from 'kube-control-loop'
+import type { Told } from '../interface/told.ts'
 import { changeEntries, changeValue } from '../json-patch.ts'
 import { addressesInStep } from './addresses.ts'
 import type { Seen } from './observe.ts'
@@ -43,6 +44,14 @@ export function convergence(seen: Seen, nic: NetworkInterface, context: NetworkC
     ...changeValue('/spec/mtu', nic.spec.mtu, context.spec.mtu),
     ...changeValue('/spec/attachmentMode', nic.spec.attachmentMode, claim.spec.attachmentMode ?? nic.spec.attachmentMode),
     ...changeValue('/spec/addresses', nic.spec.addresses, addressesInStep(seen, nic)),
+  ]
+}
+
+/** From what an interface lists to what its claim was told. */
+export function addressChanges({ spec }: NetworkInterface, told: Told): JsonPatchOperation[] {
+  return [
+    ...changeValue('/spec/addresses', spec.addresses, told.addresses),
+    ...changeValue('/spec/externalAddresses', spec.externalAddresses, told.externalAddresses),
   ]
 }
 

@@ -6,7 +6,7 @@
 import { finalizers, type NetworkInterfaceClaim } from '@nso/api'
 import { again, type Controller, type Key, type Outcome, type Pass, settled, waiting } from 'kube-control-loop'
 import { isDeleting } from '../interface/holder.ts'
-import { act } from './act.ts'
+import { act, putBackAddresses } from './act.ts'
 import { type Decision, decide } from './decide.ts'
 import { observe } from './observe.ts'
 import type { ClaimParts } from './parts.ts'
@@ -49,6 +49,7 @@ async function reconcile(parts: ClaimParts, { key, signal }: Pass): Promise<Outc
   if (isDeleting(found)) return release(parts, found, signal)
   const claim = await parts.claimWriter.addFinalizer(found, finalizers.claim, signal)
   await giveBackStrays(parts, key, claim.metadata.uid, signal)
+  await putBackAddresses(parts, claim, signal)
   const seen = observe(parts, claim)
   const decision = decide(seen)
   const verdict = await act(parts, seen, decision, signal)

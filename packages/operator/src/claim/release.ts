@@ -6,7 +6,8 @@
 import { annotations, finalizers, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import { again, type Key, keyFor, keyOf, type Outcome, settled, splitKey, waiting } from 'kube-control-loop'
 import { holderOf, holdOf, interfaceNameOf, isDeleting } from '../interface/holder.ts'
-import { releasingChanges } from './converge.ts'
+import { editedAway } from '../interface/told.ts'
+import { addressChanges, releasingChanges } from './converge.ts'
 import type { ClaimParts } from './parts.ts'
 import { claimStatus } from './status.ts'
 import { giveBackStrays } from './strays.ts'
@@ -17,7 +18,9 @@ export async function release(parts: ClaimParts, claim: NetworkInterfaceClaim, s
   for (const nic of interfacesOf(parts, claim)) {
     if (isDeleting(nic)) return waitFor(parts, claim, nic, signal)
     if (nic.spec.reclaimPolicy === 'Retain') {
-      await parts.interfaceWriter.patch(nic, releasingChanges(nic), signal)
+      const told = editedAway(parts.caches, claim, nic)
+      const changes = [...(told ? addressChanges(nic, told) : []), ...releasingChanges(nic)]
+      await parts.interfaceWriter.patch(nic, changes, signal)
     } else {
       await parts.interfaceWriter.remove(nic, signal)
       parts.early.begin(key)

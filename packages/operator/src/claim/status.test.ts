@@ -136,6 +136,34 @@ const anyVerdict: fc.Arbitrary<Verdict> = fc.oneof(
   }),
 )
 
+const listed = anInterface().spec.addresses ?? []
+const before = listed.map((one) => ({ ...one, address: 'fd20:0:0:1::2:0:0/96' }))
+const missing = { kind: 'missing', address: 'a', message: 'gone' } as const
+const toldTable: { says: string; allocation: Held['allocation']; told?: { nic: string }; want: unknown }[] = [
+  { says: 'addresses that are held are told', allocation: { kind: 'standing' }, told: { nic: 'web-0' }, want: listed },
+  { says: 'one that is not held is never told anew', allocation: missing, want: undefined },
+  {
+    says: 'what was told stays while the interface lists what is not held',
+    allocation: missing,
+    told: { nic: 'web-0' },
+    want: before,
+  },
+  { says: 'what was told of another interface does not', allocation: missing, told: { nic: 'web-1' }, want: undefined },
+  { says: 'what was told stays while nothing can be asked', allocation: undefined, told: { nic: 'web-0' }, want: before },
+  { says: 'an interface that cannot be asked about is told where nothing was', allocation: undefined, want: listed },
+]
+for (const { says, allocation, told, want } of toldTable) {
+  test(says, () => {
+    const claim = aClaim(told ? { status: { networkInterfaceRef: { name: told.nic }, addresses: before } } : {})
+    for (const verdict of [
+      { kind: 'held', held: held({ allocation }) },
+      { kind: 'rejected', rejection, held: held({ allocation }) },
+    ] as const) {
+      assert.deepEqual(claimStatus(claim, verdict).addresses, want)
+    }
+  })
+}
+
 test('every verdict gives each condition once, for the present generation, Ready last', () => {
   fc.assert(
     fc.property(anyVerdict, fc.nat(), (verdict, generation) => {

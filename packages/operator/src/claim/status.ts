@@ -3,6 +3,7 @@ import { type ClaimStatusIntent, claimConditions, type NetworkInterface, type Ne
 import type { ConditionIntent } from 'kube-control-loop'
 import type { Verification } from '../addresses/port.ts'
 import type { PlaneReport, TranslatedCondition } from '../dataplane/types.ts'
+import { type Told, toldOf } from '../interface/told.ts'
 import type { Rejection } from './wants.ts'
 
 /** What stands about the interface that a claim holds. */
@@ -32,7 +33,7 @@ export function claimStatus(claim: NetworkInterfaceClaim, verdict: Verdict): Cla
   const generation = claim.metadata.generation
   const conditions = [...parts, ready].map((one) => (generation === undefined ? one : { ...one, observedGeneration: generation }))
   const held = verdict.kind === 'held' || verdict.kind === 'rejected' ? verdict.held : undefined
-  return { ...(held ? heldFields(held.nic) : {}), conditions }
+  return { ...(held ? heldFields(claim, held) : {}), conditions }
 }
 
 function partsOf(claim: NetworkInterfaceClaim, verdict: Verdict): Part[] {
@@ -87,11 +88,17 @@ export function deriveReady(parts: readonly Part[]): ConditionIntent<'Ready'> {
   return unmet.status === 'Unknown' ? Ready.unknown(reason, unmet.message) : Ready.no(reason, unmet.message)
 }
 
-function heldFields(nic: NetworkInterface): Omit<ClaimStatusIntent, 'conditions'> {
-  const { addresses, externalAddresses } = nic.spec
+function heldFields(claim: NetworkInterfaceClaim, held: Held): Omit<ClaimStatusIntent, 'conditions'> {
+  const { addresses, externalAddresses } = tellable(claim, held)
   return {
-    networkInterfaceRef: { name: nic.metadata.name },
+    networkInterfaceRef: { name: held.nic.metadata.name },
     ...(addresses?.length ? { addresses } : {}),
     ...(externalAddresses?.length ? { externalAddresses } : {}),
   }
+}
+
+/** An address that may be another's is never told anew; what was told before stays, since a workload uses it. */
+function tellable(claim: NetworkInterfaceClaim, { nic, allocation }: Held): Told {
+  if (allocation?.kind === 'standing') return nic.spec
+  return toldOf(claim, nic) ?? (allocation ? {} : nic.spec)
 }

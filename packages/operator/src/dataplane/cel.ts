@@ -4,6 +4,7 @@
  */
 import { type ASTNode, Environment, EvaluationError, Optional } from '@marcbachmann/cel-js'
 import { unknownField } from './fields.ts'
+import { deepestNesting, meterOf, mostSteps, nestingOf } from './meter.ts'
 import { isNode, type Reads, readsOf } from './reads.ts'
 import type { TemplateScope } from './types.ts'
 
@@ -55,18 +56,23 @@ export function compileExpression(source: string): Expression {
   const unknown = unknownField(parsed.ast)
   if (unknown) throw new ExpressionError(unknown.message, unknown.at + 1)
   if (callsMatches(parsed.ast)) throw new ExpressionError(`matches() is not offered: ${whyNoMatches}`, undefined)
+  if (nestingOf(parsed.ast) > deepestNesting) throw new ExpressionError(tooDeep, undefined)
+  const meter = meterOf(parsed.ast, new ExpressionError(tooCostly, undefined))
   const reads = Object.entries(readsOf(parsed.ast))
   return ({ values }) => {
     let value: unknown
     try {
-      value = parsed(converted(values, reads))
+      value = meter.run(() => parsed(converted(values, reads)))
     } catch (error) {
       if (isAbsentSelect(error)) return absent
-      throw asExpressionError(error)
+      throw error instanceof ExpressionError ? error : asExpressionError(error)
     }
     return toJson(value)
   }
 }
+
+const tooDeep = `map, filter, all and exists stand more than ${deepestNesting} deep in each other`
+const tooCostly = `it takes more than ${mostSteps} steps: fewer items, or smaller ones, are needed`
 
 /** CEL promises RE2, which is linear; here it is JavaScript's, and one bad pattern would stop the process for all planes. */
 const whyNoMatches = 'the time of a regular expression is not bounded here'

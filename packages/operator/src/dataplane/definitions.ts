@@ -6,7 +6,11 @@ import type { CacheOptions, FollowedCache, Kind, KubeObject, ReflectorOptions } 
 import type { KindRef } from './types.ts'
 
 /** Makes a cache that the caller runs and stops. */
-export type MakeFollowed = <S, T>(kind: Kind<S, T>, options?: CacheOptions<S, T>, reflector?: ReflectorOptions) => FollowedCache<S, T>
+export type MakeFollowed = <S, T>(
+  kind: Kind<S, T>,
+  options?: CacheOptions<S, T>,
+  reflector?: ReflectorOptions,
+) => FollowedCache<S, T>
 
 export type DefinitionState =
   /** Definitions are not followed now, or may not be read: nothing is known. */
@@ -20,7 +24,7 @@ export type DefinitionState =
 
 export type Definitions = {
   stateOf(ref: KindRef): DefinitionState
-  /** Calls back when the definition of this kind moves in what matters for serving it, or following definitions begins or ends. */
+  /** Calls back when a definition of the kind's group moves in what matters for serving, or following begins or ends. */
   subscribe(ref: KindRef, handler: () => void): () => void
   /** Tries to follow at once instead of after the present delay: the permission may be there now. */
   poke(): void
@@ -63,9 +67,9 @@ export function createDefinitions({ createCache }: { createCache: MakeFollowed }
       if (ofGroup.length === 0) return 'no-group'
       return ofGroup.some((one) => one.spec.names.kind === kind && serves(one, version)) ? 'established' : 'missing'
     },
-    subscribe({ apiVersion, kind }, handler) {
+    subscribe({ apiVersion }, handler) {
       const [group] = apiVersion.split('/')
-      const concerns = (one: Definition | undefined) => one?.spec.group === group && one.spec.names.kind === kind
+      const concerns = (one: Definition | undefined) => one?.spec.group === group
       const undo = [
         cache.subscribe(({ before, after }) => {
           if ((concerns(before) || concerns(after)) && essence(before) !== essence(after)) handler()

@@ -1,18 +1,10 @@
 /** Data planes: which there are, what they are asked for, and what their reports mean. */
-import type {
-  Client,
-  Clock,
-  Controller,
-  FollowedCache,
-  Jitter,
-  Kind,
-  Logger,
-  RecordWarning,
-  WriterEnvironment,
-} from 'kube-control-loop'
+import type { Client, Clock, Controller, Jitter, Logger, RecordWarning, WriterEnvironment } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
 import { type AttachmentWriter, createAttachmentWriter } from './attachment-writer.ts'
 import { createDataPlaneController } from './controller.ts'
+import { createDefinitions, type MakeFollowed } from './definitions.ts'
+import { createGrantedRole } from './granted-role.ts'
 import { createDynamicKinds, type DynamicKinds } from './kinds.ts'
 import { createNetworkObjectController } from './network-object.ts'
 import { createDataPlaneRegistry, type DataPlaneRegistry } from './registry.ts'
@@ -27,8 +19,8 @@ export type DataPlaneParts = {
   readonly client: Client
   readonly environment: WriterEnvironment
   readonly caches: Pick<Caches, 'contexts' | 'subnets' | 'dataPlanes'>
-  /** Makes a cache of a kind that is only known at run time; it is run and stopped here. */
-  readonly createCache: (kind: Kind) => FollowedCache
+  /** Makes a cache that is run and stopped here. */
+  readonly createCache: MakeFollowed
   readonly clock: Clock
   readonly jitter: Jitter
   readonly log: Logger
@@ -41,21 +33,27 @@ export type DataPlaneModule = {
   readonly controllers: readonly Controller[]
   /** For the controller of this name, which writes attachments. */
   attachmentWriter(controller: string): AttachmentWriter
-  /** Follows the kinds of all planes until aborted; beside the caches, on every replica. */
+  /** Follows the kinds of all planes, and what tells of kinds and permissions, until aborted; on every replica. */
   run(signal: AbortSignal): Promise<void>
 }
 
 /** Wires everything; nothing runs before `run`. Make it before the controllers that watch data planes. */
 export function createDataPlanes(parts: DataPlaneParts): DataPlaneModule {
   const { caches, environment } = parts
-  const kinds = createDynamicKinds(parts)
+  const definitions = createDefinitions(parts)
+  const role = createGrantedRole(parts)
+  const kinds = createDynamicKinds({ ...parts, definitions })
   const planes = createDataPlaneRegistry({ planes: caches.dataPlanes, kinds })
-  const all = { ...parts, planes, kinds }
+  const all = { ...parts, planes, kinds, role }
+  // A new role may be the one that lets definitions be read.
+  role.onChange(definitions.poke)
   return {
     planes,
     kinds,
     controllers: [createDataPlaneController(all), createNetworkObjectController(all)],
     attachmentWriter: (controller) => createAttachmentWriter({ environment, kinds, planes, controller }),
-    run: kinds.run,
+    async run(signal) {
+      await Promise.all([definitions.run(signal), role.run(signal), kinds.run(signal)])
+    },
   }
 }

@@ -179,7 +179,8 @@ async function followEntry(
       await entry.rest()
     } else if (before !== view.state) told.kind(view)
     asked += 1
-    await pause(parts.clock, pauseMs(parts.definitions, entry.ref, found, () => delay(asked)), entry, signal)
+    const ms = pauseMs(parts.definitions, entry.ref, found, () => delay(asked))
+    if ((await pause(parts.clock, ms, entry, signal)) === 'woken') asked = 0
   }
   unsubscribe()
 }
@@ -189,12 +190,7 @@ async function followEntry(
  * can tell: the server failed to answer, definitions cannot be read, an established one is not served yet (discovery
  * follows it by a moment), or the kind's group has none.
  */
-function pauseMs(
-  definitions: Definitions,
-  ref: KindRef,
-  found: Discovered | undefined,
-  soon: () => number,
-): number | undefined {
+function pauseMs(definitions: Definitions, ref: KindRef, found: Discovered | undefined, soon: () => number): number | undefined {
   const state = definitions.stateOf(ref)
   if (!found || state === 'unknown') return soon()
   if (state === 'no-group') return aggregatedMs
@@ -262,7 +258,8 @@ function runnable(cache: FollowedCache, log: Logger, signal: AbortSignal): Pick<
 function untilUnserved(entry: Entry, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const { cache } = entry
-    if (!cache || signal.aborted) return resolve()
+    const missed = entry.woken && cache?.state === 'unserved'
+    if (!cache || missed || signal.aborted) return resolve()
     // A kind that has just come back: its cache says so only later.
     let fresh = cache.state === 'unserved'
     const finish = () => {
@@ -277,7 +274,9 @@ function untilUnserved(entry: Entry, signal: AbortSignal): Promise<void> {
     })
     entry.woken = false
     entry.wake = () => {
-      if (cache.state === 'unserved') finish()
+      if (cache.state !== 'unserved') return
+      finish()
+      entry.woken = true
     }
     signal.addEventListener('abort', finish, { once: true })
   })
@@ -289,19 +288,20 @@ const later = (entry: Entry) => () => {
 }
 
 /** Ends early when the entry is woken, or was since it last waited, or the signal is aborted. */
-function pause(clock: Clock, ms: number | undefined, entry: Entry, signal: AbortSignal): Promise<void> {
+function pause(clock: Clock, ms: number | undefined, entry: Entry, signal: AbortSignal): Promise<'woken' | 'due'> {
   return new Promise((resolve) => {
-    const finish = () => {
+    const finish = (why: 'woken' | 'due') => {
       cancel?.()
       entry.woken = false
       entry.wake = later(entry)
-      signal.removeEventListener('abort', finish)
-      resolve()
+      signal.removeEventListener('abort', wake)
+      resolve(why)
     }
-    const cancel = ms === undefined ? undefined : clock.after(ms, finish)
-    entry.wake = finish
-    signal.addEventListener('abort', finish, { once: true })
-    if (signal.aborted || entry.woken) finish()
+    const wake = () => finish('woken')
+    const cancel = ms === undefined ? undefined : clock.after(ms, () => finish('due'))
+    entry.wake = wake
+    signal.addEventListener('abort', wake, { once: true })
+    if (signal.aborted || entry.woken) wake()
   })
 }
 

@@ -92,7 +92,11 @@ describe('the network object of a context', () => {
     {
       says: 'of someone else is reported and not taken over',
       given: { stored: net() },
-      want: { do: 'report', message: 'Net default/net-here exists and is not this context’s: it is not taken over' },
+      want: {
+        do: 'report',
+        reason: 'NetworkObjectForeign',
+        message: 'Net default/net-here exists and is not this context’s: it is not taken over',
+      },
     },
     {
       says: 'waits while the plane is hindered',
@@ -113,7 +117,7 @@ describe('the network object of a context', () => {
           },
         }),
       },
-      want: { do: 'report', message: 'DataPlane toy: spec.network.spec.x, column 3: no such overload' },
+      want: { do: 'report', reason: 'TemplateFailed', message: 'DataPlane toy: spec.network.spec.x, column 3: no such overload' },
     },
   ]
   for (const { says, given, want } of table) test(says, () => assert.deepEqual(decideNetwork(seen(given)), want))

@@ -16,6 +16,7 @@ import {
   keyOf,
   type Logger,
   type Outcome,
+  type RecordWarning,
   settled,
   type WriterEnvironment,
   waiting,
@@ -23,7 +24,7 @@ import {
 } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
 import type { DynamicKinds } from './kinds.ts'
-import { isControlledBy } from './plane.ts'
+import { ownerOfNetworkObject } from './network-owner.ts'
 import type { DataPlaneRegistry } from './registry.ts'
 import { subnetScope } from './scope.ts'
 import { TemplateError } from './template.ts'
@@ -36,6 +37,7 @@ export type NetworkObjectParts = {
   readonly caches: Pick<Caches, 'contexts' | 'subnets' | 'dataPlanes'>
   readonly planes: DataPlaneRegistry
   readonly kinds: DynamicKinds
+  readonly recordEvent?: RecordWarning
 }
 
 /** What a pass sees. */
@@ -51,8 +53,8 @@ export type SeenNetwork = {
 export type NetworkDecision =
   | { do: 'nothing' }
   | { do: 'wait'; on: string }
-  /** Someone else's object has the name. */
-  | { do: 'report'; message: string }
+  /** People are told: someone else's object has the name, or the template does not fit this context. */
+  | { do: 'report'; reason: 'NetworkObjectForeign' | 'TemplateFailed'; message: string }
   | { do: 'create'; body: KubeObject }
 
 /** Pure. */
@@ -60,8 +62,7 @@ export function decideNetwork({ context, subnets, plane, listed, stored }: SeenN
   if (context.metadata.deletionTimestamp) return { do: 'nothing' }
   if (!plane) return { do: 'wait', on: `a DataPlane for location ${context.spec.location.name}` }
   if (!plane.networkKind) return { do: 'nothing' }
-  if (stored && isControlledBy(stored, context)) return { do: 'nothing' }
-  if (stored) return obstacle(stored, context)
+  if (stored) return decideStored(stored, context)
   const families = context.spec.ipFamilies
   if (!families) return { do: 'wait', on: 'address families of the context' }
   const missing = families.filter((family) => !subnets.some((subnet) => subnet.family === family))
@@ -76,24 +77,26 @@ function rendering(plane: CompiledPlane, scope: TemplateScope & { context: Netwo
     const body = plane.renderNetwork(scope)
     return body ? { do: 'create', body } : { do: 'nothing' }
   } catch (error) {
-    if (error instanceof TemplateError) return { do: 'report', message: `DataPlane ${plane.ref.name}: ${error.message}` }
+    if (error instanceof TemplateError) {
+      return { do: 'report', reason: 'TemplateFailed', message: `DataPlane ${plane.ref.name}: ${error.message}` }
+    }
     throw error
   }
 }
 
 /** An object of an earlier context under the name is collected by its owner reference; anything else is foreign. */
-function obstacle(stored: KubeObject, context: NetworkContext): NetworkDecision {
-  const says = `${stored.kind} ${keyOf(stored)}`
-  const owner = stored.metadata.ownerReferences?.find((reference) => reference.controller)
-  const isEarlier = owner?.kind === context.kind && owner.name === context.metadata.name
-  if (isEarlier || stored.metadata.deletionTimestamp) return { do: 'wait', on: `${says} being gone` }
-  return { do: 'report', message: `${says} exists and is not this context’s: it is not taken over` }
+function decideStored(stored: KubeObject, context: NetworkContext): NetworkDecision {
+  const owner = ownerOfNetworkObject(stored, context)
+  if (owner.is === 'ours') return { do: 'nothing' }
+  if (owner.is === 'going') return { do: 'wait', on: `${owner.says} being gone` }
+  return { do: 'report', reason: 'NetworkObjectForeign', message: owner.message }
 }
 
 export function createNetworkObjectController(parts: NetworkObjectParts): Controller {
   const { planes } = parts
   const { contexts, subnets, dataPlanes } = parts.caches
   const writers = createWriters(parts)
+  const tell = createTeller(parts)
   return {
     name: dataplaneNetwork,
     needs: [{ cache: contexts }, { cache: subnets }, { cache: dataPlanes }],
@@ -111,8 +114,29 @@ export function createNetworkObjectController(parts: NetworkObjectParts): Contro
     async reconcile({ key, signal, log }) {
       const seen = observe(parts, key)
       if (!seen) return settled
-      return act(decideNetwork(seen), { seen, writers, log, signal })
+      const decision = decideNetwork(seen)
+      tell.about(seen.context, decision, log)
+      return act(decision, { seen, writers, signal })
     },
+    forget: tell.forget,
+  }
+}
+
+/** Tells people once for each episode: what is still as it was told says nothing new. A new process tells again. */
+function createTeller({ recordEvent }: NetworkObjectParts) {
+  const told = new Map<Key, string>()
+  return {
+    about(context: NetworkContext, decision: NetworkDecision, log: Logger): void {
+      const key = keyOf(context)
+      if (decision.do !== 'report') return void told.delete(key)
+      const { reason, message } = decision
+      const episode = `${context.metadata.uid} ${reason} ${message}`
+      if (told.get(key) === episode) return
+      told.set(key, episode)
+      log.warn({ context: key }, message)
+      recordEvent?.(context, { type: 'Warning', reason, action: 'CreateNetworkObject', note: message })
+    },
+    forget: (key: Key) => void told.delete(key),
   }
 }
 
@@ -135,18 +159,16 @@ function observe({ caches: { contexts, subnets }, planes, kinds }: NetworkObject
 type Acting = {
   seen: SeenNetwork
   writers: (plane: CompiledPlane) => Pick<ChildWriter<unknown, unknown>, 'create'> | undefined
-  log: Logger
   signal: AbortSignal
 }
 
-async function act(decision: NetworkDecision, { seen, writers, log, signal }: Acting): Promise<Outcome> {
+async function act(decision: NetworkDecision, { seen, writers, signal }: Acting): Promise<Outcome> {
   switch (decision.do) {
     case 'nothing':
       return settled
     case 'wait':
       return waiting(decision.on)
     case 'report':
-      log.warn({ context: keyOf(seen.context) }, decision.message)
       return waiting(decision.message)
     case 'create':
       await (seen.plane && writers(seen.plane))?.create(decision.body, signal)

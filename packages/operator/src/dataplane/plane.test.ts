@@ -117,6 +117,20 @@ describe('what a plane says of an interface', () => {
     assert.match(prepared.message, /does not exist yet: spec\.attachment\.spec\.x, column \d+: /)
   })
 
+  test('names someone else’s object under the name of the network, as long as it is not prepared', () => {
+    const { plane } = planeOf()
+    const message = 'Net default/net-here exists and is not this context’s: it is not taken over'
+    const networkObject = { apiVersion: 'x', kind: 'Net', metadata: { name: 'net-here', namespace: 'default' }, spec: {} }
+    const taken = { ...scope, networkObject }
+    const missing = plane.translate({ interface: nic, attachment: undefined, scope: taken })
+    assert.equal(missing.prepared.message, `DataPlane toy: Wire default/web-0 does not exist yet; ${message}`)
+    assert.equal(missing.programmed.message, missing.prepared.message, 'a plane that reports no programming: they are one')
+    const silent = plane.translate({ interface: nic, attachment: wire(nic, {}), scope: taken })
+    assert.ok(silent.prepared.message.endsWith(`: no report yet; ${message}`), silent.prepared.message)
+    const ready = { conditions: [{ type: 'Ready', status: 'True', reason: 'R', message: 'up', observedGeneration: 1 }] }
+    assert.match(plane.translate({ interface: nic, attachment: wire(nic, ready), scope: taken }).prepared.message, /up$/)
+  })
+
   test('has the identifiers of its own attachment only', () => {
     const { plane } = planeOf()
     const status = { wire: 'w-7', conditions: [] }

@@ -3,6 +3,7 @@ import type { DataPlane } from '@nso/api'
 import type { KubeObject } from 'kube-control-loop'
 import { absent, type CelScope, celScope } from './cel.ts'
 import type { DynamicKinds, FollowedKind } from './kinds.ts'
+import { ownerOfNetworkObject } from './network-owner.ts'
 import { type CompiledObject, compileObject } from './render.ts'
 import { type ReportSource, standingReport, translateReport } from './report.ts'
 import { compileTemplate, type Template, TemplateError } from './template.ts'
@@ -128,6 +129,7 @@ function translate(plane: CompiledPlane, compiled: CompiledSpec, kind: FollowedK
     attachment: given.attachment,
     served: kind && isAnswered(kind) ? kind.state === 'served' : undefined,
     hindrance: given.attachment ? undefined : (plane.hindrance ?? renderingProblem(plane, given)),
+    note: foreignNetworkObject(given.scope),
     vpc: attachment && reportedValue(compiled.vpc, scope),
     podNetwork: attachment && reportedValue(compiled.podNetwork, scope),
   })
@@ -140,6 +142,12 @@ function translate(plane: CompiledPlane, compiled: CompiledSpec, kind: FollowedK
 function isKnown({ hindrance }: CompiledPlane, kind: FollowedKind | undefined): boolean {
   if (hindrance !== undefined) return true
   return kind?.cache !== undefined && kind.cache.state !== 'starting'
+}
+
+/** While someone else's object has the network's name, the data plane may never report: people are told why. */
+function foreignNetworkObject({ context, networkObject }: Given['scope']): string | undefined {
+  const owner = context && networkObject && ownerOfNetworkObject(networkObject, context)
+  return owner?.is === 'foreign' ? owner.message : undefined
 }
 
 const isAnswered = ({ state }: FollowedKind): boolean => state !== 'asking' && state !== 'unknown'

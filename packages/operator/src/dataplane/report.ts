@@ -25,6 +25,8 @@ export type Reported = {
   readonly served: boolean | undefined
   /** Why nothing can be asked of the data plane now, for people. */
   readonly hindrance?: string | undefined
+  /** What else people should know as long as the interface is not prepared. */
+  readonly note?: string | undefined
   /** Values of the DataPlane's `report` templates; anything but a non-empty string counts as not reported. */
   readonly vpc?: unknown
   readonly podNetwork?: unknown
@@ -62,6 +64,14 @@ export function standingReport({ status }: Pick<NetworkInterface, 'status'>): Pl
 const nothing = { vpc: undefined, attachmentRef: undefined, podNetwork: undefined }
 
 export function translateReport(reported: Reported): PlaneReport {
+  const report = translated(reported)
+  const { status, message } = report.prepared
+  if (!reported.note || status === 'True') return report
+  const prepared = { ...report.prepared, message: bounded(`${message}; ${reported.note}`) }
+  return { ...report, prepared, programmed: reported.source.programmedCondition ? report.programmed : mirrored(prepared) }
+}
+
+function translated(reported: Reported): PlaneReport {
   const { source, attachment } = reported
   if (reported.served === false) {
     const message = `DataPlane ${source.plane}: kind ${source.kind} (${source.apiGroup}) is not installed`

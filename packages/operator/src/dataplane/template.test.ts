@@ -109,6 +109,11 @@ describe('a template does not compile', () => {
       given: '${subnets.map(s, s.cidr.matches("(a+)+$"))}',
       want: /^spec\.x, column 3: matches\(\) is not offered/,
     },
+    {
+      says: 'with comprehensions that multiply each other',
+      given: '${subnets.map(a, subnets.filter(b, subnets.all(c, c.cidr == a.cidr)))}',
+      want: /^spec\.x, column 3: map, filter, all and exists stand more than 2 deep/,
+    },
     { says: 'with types that do not fit', given: '${"a" + 1}', want: /^spec\.x, column 3: no such overload: string \+ int/ },
     { says: 'with an expression that never ends', given: '${a', want: /^spec\.x, column 3: .* is missing/ },
     { says: 'with an empty expression', given: '${}', want: /^spec\.x, column 3: the expression is empty/ },
@@ -153,6 +158,49 @@ describe('a rendering fails, and says where,', () => {
       )
     })
   }
+})
+
+describe('an evaluation that would stop the process ends soon, and says why:', () => {
+  const ten = '[0,1,2,3,4,5,6,7,8,9]'
+  const thousand = `[${Array.from({ length: 1000 }, (_, at) => at).join(',')}]`
+  const table: { says: string; given: string }[] = [
+    { says: 'a million items in two loops', given: `${thousand}.map(a, ${thousand}.map(b, a + b))` },
+    { says: 'loops whose items nobody keeps', given: `${thousand}.all(a, ${thousand}.all(b, b >= 0))` },
+    { says: 'errors that a quantifier passes over', given: `${thousand}.exists(a, ${thousand}.all(b, b / a > 5 && a > 1))` },
+    { says: 'lists that double', given: `[${ten}]${'.map(x, x + x)'.repeat(20)}` },
+    { says: 'lists inside lists', given: `${ten}${'.map(x, [x, x])'.repeat(20)}` },
+    { says: 'one list inside itself, compared', given: `[1]${'.map(x, [x, x])'.repeat(30)}.all(x, x == x)` },
+    { says: 'maps inside maps', given: `[1]${'.map(x, {"a": x, "b": x})'.repeat(30)}` },
+    { says: 'text that doubles', given: `["${'x'.repeat(100)}"]${'.map(x, x + x)'.repeat(22)}` },
+    { says: 'values bound to names', given: `cel.bind(a, ${thousand}, cel.bind(b, a.map(x, a), b))` },
+    {
+      says: 'time zones',
+      given: `${thousand}.map(a, timestamp("2026-01-01T00:00:00Z").getHours("Europe/Berlin"))`,
+    },
+  ]
+  for (const { says, given } of table) {
+    test(says, () => {
+      const { template, errors } = compileTemplate(`\${${given}}`, 'spec.x')
+      assert.deepEqual(errors, [])
+      for (const _ of ['first', 'again']) {
+        const before = process.cpuUsage()
+        assert.throws(() => template(celScope(scope)), /^TemplateError: spec\.x, column 3: it takes more than 100000 steps/)
+        const { user } = process.cpuUsage(before)
+        assert.ok(user < 500_000, `${user} µs`)
+      }
+    })
+  }
+
+  test('what templates do with the largest objects passes', () => {
+    const addresses = Array.from({ length: 50 }, (_, at) => ({ address: `fd00::${at}/96`, family: 'IPv6' }))
+    const subnets = Array.from({ length: 50 }, (_, at) => ({ cidr: `fd00:${at}::/64`, family: 'IPv6', gateway: 'fd00::' }))
+    const given = { subnets, interface: { ...nic, spec: { ...nic.spec, addresses } } } as unknown as TemplateScope
+    const all = render('${subnets.map(s, interface.spec.addresses.filter(a, a.family == s.family).map(a, a.address))}', given)
+    assert.equal((all as unknown[]).flat().length, 2500)
+    const note = 'x'.repeat(250_000)
+    const noted = { subnets, claim: { metadata: { annotations: { note } } } } as unknown as TemplateScope
+    assert.deepEqual(render('${claim.metadata.annotations}', noted), { note })
+  })
 })
 
 test('nothing outside the scope can be reached', () => {

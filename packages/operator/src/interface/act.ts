@@ -39,16 +39,24 @@ async function attach(
   })
   const nic = choose ? await parts.writer.patch(before.nic, changes, signal) : before.nic
   const seen = { ...before, nic, plane }
+  const found = await bound(parts, seen, signal)
+  // What is not held for the interface may be another's: it reaches no attachment.
+  if (found.standing.allocation?.kind === 'missing') return { ...found, wait: 'its addresses being allocated', early: false }
   const made = await parts.attachments.ensureAttachment(
     { plane, interface: nic, scope: scopeOf(parts.caches, plane, nic, seen) },
     signal,
   )
   if (made.result === 'created') parts.early.begin(keyOf(nic))
-  const done = await bound(parts, seen, signal)
-  const { prepared, programmed } = done.standing.report ?? {}
+  const report = reportOn(parts, nic, seen)
+  const { prepared, programmed } = report
   const reported = prepared?.status === 'True' && programmed?.status === 'True'
   const lacking = made.result === 'waiting' ? made.on : 'report of the data plane'
-  return { ...done, wait: reported ? undefined : lacking, early: prepared?.status !== 'True' }
+  return {
+    seen,
+    standing: { ...found.standing, report },
+    wait: reported ? undefined : lacking,
+    early: prepared?.status !== 'True',
+  }
 }
 
 async function bound(parts: InterfaceParts, seen: Seen, signal: AbortSignal): Promise<{ seen: Seen; standing: Standing }> {
@@ -84,8 +92,10 @@ export function removeAttachment(parts: InterfaceParts, { nic, plane }: Pick<See
 
 async function verify(
   parts: InterfaceParts,
-  { nic, context, subnets }: Seen,
+  { nic, context, subnets, edited }: Seen,
   signal: AbortSignal,
 ): Promise<Verification | undefined> {
+  // A lease would be made of what somebody else wrote.
+  if (edited) return undefined
   return context && parts.allocator.verify({ interface: nic, context, subnets }, signal)
 }

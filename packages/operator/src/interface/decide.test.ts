@@ -42,7 +42,8 @@ function choosing(choice: string, attachedKind?: string): NetworkInterface {
 
 function seen(given: Partial<Seen>): Seen {
   const nic = anInterface()
-  return { nic, claim: aClaim(), location: 'here', context: aContext(), subnets: [aSubnet()], plane: toy, offer: toy, ...given }
+  const around = { location: 'here', context: aContext(), subnets: [aSubnet()] }
+  return { nic, edited: false, claim: aClaim(), ...around, plane: toy, offer: toy, ...given }
 }
 
 const brief = (decision: Decision) =>
@@ -55,6 +56,7 @@ const table: { says: string; given: Partial<Seen>; want: string }[] = [
   { says: 'no plane, no attachment', given: { plane: undefined, offer: undefined }, want: 'say' },
   { says: 'an interface that nobody holds has no attachment', given: { nic: aFreeInterface() }, want: 'set-free' },
   { says: 'without its context nothing is rendered', given: { context: undefined }, want: 'say' },
+  { says: 'addresses that somebody else wrote reach no attachment', given: { edited: true }, want: 'say' },
   {
     says: 'a DataPlane that was made again takes its interfaces up again',
     given: { nic: choosing('toy/gone', 'ToyAttachment'), plane: undefined },

@@ -12,8 +12,9 @@ export type Decision =
   | { do: 'say'; lacking: string }
 
 export function decide(seen: Seen): Decision {
-  const { nic, plane, context, location } = seen
+  const { nic, plane, context, location, edited } = seen
   if (!nic.spec.claimRef) return { do: 'set-free' }
+  if (edited) return { do: 'say', lacking: 'its addresses being put back' }
   const chosen = plane ?? replacement(seen)
   if (!chosen) return { do: 'say', lacking: `data plane for location ${location ?? 'unknown'}` }
   if (!context) return { do: 'say', lacking: 'network context' }

@@ -13,9 +13,12 @@ import { currentLocation, subnetsOf } from '../claim/observe.ts'
 import type { CompiledPlane, DataPlanes } from '../dataplane/types.ts'
 import { holderKeyOf, holdOf } from './holder.ts'
 import { planeOf } from './report.ts'
+import { editedAway } from './told.ts'
 
 export type Seen = {
   nic: NetworkInterface
+  /** Somebody else changed the addresses, and the claim controller is about to put them back. */
+  edited: boolean
   /** The very claim that holds the interface, while it exists. */
   claim: NetworkInterfaceClaim | undefined
   location: string | undefined
@@ -36,10 +39,12 @@ export function observe(sources: Sources, nic: NetworkInterface): Seen {
     ? caches.contexts.get(keyFor(contextName(nic.spec.network.name, location), nic.metadata.namespace))
     : undefined
   const holder = holderKeyOf(nic)
-  const claim = holder ? caches.claims.get(holder) : undefined
+  const found = holder ? caches.claims.get(holder) : undefined
+  const claim = found && holdOf(nic, found) === 'ours' ? found : undefined
   return {
     nic,
-    claim: claim && holdOf(nic, claim) === 'ours' ? claim : undefined,
+    claim,
+    edited: claim !== undefined && editedAway(caches, claim, nic) !== undefined,
     location,
     context,
     subnets: context ? subnetsOf(caches, context) : [],

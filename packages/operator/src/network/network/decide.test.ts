@@ -174,6 +174,12 @@ test('B52: a name that is no label value is left out of the labels, and one that
   assert.deepEqual([ready?.status, ready?.reason], ['False', 'AllocationFailed'])
 })
 
+test('a message about names that are too long has an end, however many there are', () => {
+  const names = Array.from({ length: 500 }, (_, at) => `${at}${'n'.repeat(300)}`)
+  const { conditions } = networkStatus(aNetwork(), { kind: 'none' }, names)
+  assert.match(conditions[0]?.message ?? '', /^No NetworkContext can be named 0n+, 1n+, 2n+ and 497 others: longer than 253/)
+})
+
 test('a refused network keeps the prefix on record and says why it is not ready', () => {
   const network = aNetwork({}, {}, record)
   const status = networkStatus(network, { kind: 'refused', reason: 'RangeUnsupported', message: 'no range' }, [])

@@ -22,11 +22,15 @@ export function networkStatus(network: Network, ranges: Ranges, tooLong: readonl
       ...(held ? [IPAMAllocated.yes('Allocated', 'The ranges of the network are held.', generation)] : []),
       tooLong.length === 0
         ? Ready.yes('Ready', 'Interfaces may use the network.', generation)
-        : Ready.no(
-            'AllocationFailed',
-            `No NetworkContext can be named ${tooLong.join(', ')}: longer than 253 characters.`,
-            generation,
-          ),
+        : Ready.no('AllocationFailed', unnameable(tooLong), generation),
     ],
   }
 }
+
+/** Names a few only: a message has a greatest length too, and a status that is refused for it would be tried for ever. */
+function unnameable(names: readonly string[]): string {
+  const others = names.length > told ? ` and ${names.length - told} others` : ''
+  return `No NetworkContext can be named ${names.slice(0, told).join(', ')}${others}: longer than 253 characters.`
+}
+
+const told = 3

@@ -1,0 +1,43 @@
+/**
+ * What a claim was told, against what its interface lists. Addresses of an interface never move, so a difference was made by
+ * somebody else; while leases hold all that was told, that is what stands. Caches only.
+ */
+import type { ExternalAddress, InterfaceAddress, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
+import { formatCidr } from '../addresses/cidr.ts'
+import { addressIndexKey, contextKeyOf, isHolder, keyOfLeaseContext, listedAddresses } from '../addresses/lease.ts'
+import type { Caches } from '../caches.ts'
+import { holdOf } from './holder.ts'
+
+export type Told = { addresses?: InterfaceAddress[]; externalAddresses?: ExternalAddress[] }
+
+/** What the claim's status says of this very interface; undefined when it says nothing. */
+export function toldOf({ status }: NetworkInterfaceClaim, nic: NetworkInterface): Told | undefined {
+  const { addresses, externalAddresses } = status ?? {}
+  if (status?.networkInterfaceRef?.name !== nic.metadata.name || !(addresses ?? externalAddresses)) return undefined
+  return { ...(addresses ? { addresses } : {}), ...(externalAddresses ? { externalAddresses } : {}) }
+}
+
+/** What the interface is to list again; undefined when it lists what its claim was told, or when that is not held any more. */
+export function editedAway(
+  { leases }: Pick<Caches, 'leases'>,
+  claim: NetworkInterfaceClaim,
+  nic: NetworkInterface,
+): Told | undefined {
+  const told = holdOf(nic, claim) === 'ours' ? toldOf(claim, nic) : undefined
+  if (!told) return undefined
+  const wanted = listedAddresses({ ...nic, spec: { ...nic.spec, addresses: [], externalAddresses: [], ...told } })
+  if (texts(wanted) === texts(listedAddresses(nic))) return undefined
+  const context = contextKeyOf(nic)
+  const isHeld = ({ block }: (typeof wanted)[number]) =>
+    block !== undefined &&
+    leases
+      .by('address', addressIndexKey(nic.metadata.namespace, block))
+      .some((lease) => keyOfLeaseContext(lease) === context && isHolder(nic, lease.spec.holder))
+  return wanted.every(isHeld) ? told : undefined
+}
+
+/** A list of addresses as one text, whatever their order and spelling. */
+function texts(listed: ReturnType<typeof listedAddresses>): string {
+  const each = listed.map(({ block, text, request }) => [request.family, request.class, block ? formatCidr(block) : text])
+  return JSON.stringify(each.map((one) => JSON.stringify(one)).sort())
+}
