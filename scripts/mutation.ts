@@ -53,7 +53,8 @@ process.exit(unlisted.length + unproved.length > 0 ? 1 : 0)
 function testsOf({ folder, tests }: MutationGroup): string {
   const [only, ...more] = tests.map((file) => `${folder}/${file}`)
   // A test that waits for ever keeps its process alive: it is to fail, not to run into the limit of the whole run.
-  const node = 'node_modules/.bin/node --test-reporter=./scripts/first-failure.ts --test-timeout=3000'
+  const node =
+    'node_modules/.bin/node --import ./scripts/fixed-seed.ts --test-reporter=./scripts/first-failure.ts --test-timeout=3000'
   return more.length === 0 ? `${node} ${only}` : `${node} --test --test-isolation=none ${[only, ...more].join(' ')}`
 }
 

@@ -34,6 +34,10 @@ test('doubles from the base to the cap', () => {
   assert.deepEqual([1, 2, 3, 4, 5, 80].map(delay), [100, 200, 400, 800, 1_000, 1_000])
 })
 
+test('a cap at the base makes every delay the same', () => {
+  assert.deepEqual([1, 2, 9].map(backoff(100, 100, () => 1)), [100, 100, 100])
+})
+
 test('chance takes away up to half of a step; one that is no chance takes nothing', () => {
   const delays = [0, 0.5, 1, -1, 2, Number.NaN].map((chance) => backoff(100, 1_000, () => chance)(1))
   assert.deepEqual(delays, [50, 75, 100, 100, 100, 100])

@@ -82,6 +82,16 @@ describe('an apply without an answer', () => {
     assert.equal(memory.lastUnanswered('a', object('9', 'u2')), undefined)
   })
 
+  test('is nothing any more once the object is forgotten, or in a new term', () => {
+    const ends: ((memory: ReturnType<typeof remembered>) => void)[] = [(memory) => memory.forget('a'), (memory) => memory.clear()]
+    for (const end of ends) {
+      const memory = remembered()
+      memory.unanswered('a', object('9'), wanted('1'))
+      end(memory)
+      assert.equal(memory.lastUnanswered('a', object('9')), undefined)
+    }
+  })
+
   test('is over with the next one that got its answer', () => {
     const memory = remembered()
     memory.unanswered('a', object('9'), wanted('1'))

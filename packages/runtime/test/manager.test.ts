@@ -53,8 +53,15 @@ test('the example settles fifty objects with one write each, and writes nothing 
   })
   const settledAt = await tailAudit(plane)
   const written = await writesOf(identity, { from, to: settledAt })
-  assert.equal(written.length, 50)
-  assert.ok(written.every(({ code, subresource }) => code === 200 && subresource === 'status'))
+  // Other tests of this server install kinds meanwhile: it may ask for patience (429, 503), which is tried again within the call.
+  const told = written.map(({ name, verb, code, message }) => `${verb} ${name} ${code} ${message}`).sort()
+  const accepted = written.filter(({ code }) => code === 200)
+  assert.equal(accepted.length, 50, told.join('\n'))
+  assert.ok(accepted.every(({ subresource }) => subresource === 'status'))
+  assert.ok(
+    written.every(({ code }) => [200, 429, 503].includes(code)),
+    told.join('\n'),
+  )
 
   const address = manager.address
   assert.ok(address)
