@@ -1,8 +1,7 @@
 /** Galactic's process: flags, signals, exit status. */
-import { Command, Option } from 'commander'
-import { createLogger, type LogLevel, type ManagerOptions } from 'kube-control-loop'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { argument, createLogger, type LogLevel, parseBindAddress, parseDuration, served } from 'kube-control-loop'
 import { createGalactic, defaultSettings, leaseName } from './app.ts'
-import { parseBindAddress, parseDuration } from './settings.ts'
 
 type Flags = {
   kubeconfig?: string
@@ -35,18 +34,18 @@ export function galacticCommand(start: (flags: Flags) => Promise<void>): Command
     .option('--lease-namespace <name>', 'namespace of the lease', defaultSettings.systemNamespace)
     .addOption(
       new Option('--metrics-bind-address <host:port>', 'where /metrics, /healthz and /readyz are served; 0: nowhere')
-        .argParser(parseBindAddress)
+        .argParser(argument(parseBindAddress, InvalidArgumentError))
         .default(loopback, '127.0.0.1, any free port'),
     )
     .addOption(
       new Option(
         '--health-probe-bind-address <host:port>',
         'where /healthz and /readyz are served as well, without metrics',
-      ).argParser(parseBindAddress),
+      ).argParser(argument(parseBindAddress, InvalidArgumentError)),
     )
     .addOption(
       new Option('--detach-grace <duration>', 'how long a deleted attachment waits for its advertisement to be withdrawn')
-        .argParser(parseDuration)
+        .argParser(argument(parseDuration, InvalidArgumentError))
         .default(defaultSettings.detachGraceMs, '30s'),
     )
     .addOption(new Option('--log-level <level>', 'least level that is logged').choices(levels).default('info'))
@@ -59,7 +58,7 @@ async function start(flags: Flags): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => stop.abort(new Error(signal)))
   }
-  const server = serverOf(flags)
+  const server = served(flags.metricsBindAddress, flags.healthProbeBindAddress)
   const galactic = createGalactic({
     log,
     settings: { systemNamespace: flags.namespace, detachGraceMs: flags.detachGrace },
@@ -73,12 +72,6 @@ async function start(flags: Flags): Promise<void> {
     log.error({ err: error }, 'galactic ended')
     process.exitCode = 1
   }
-}
-
-/** Metrics and probes on the first address, probes also on the second; where metrics are off, probes alone have theirs. */
-function serverOf({ metricsBindAddress: metrics, healthProbeBindAddress: probes }: Flags): ManagerOptions['server'] {
-  if (!metrics) return probes
-  return probes ? { ...metrics, probes } : metrics
 }
 
 if (import.meta.main) await galacticCommand(start).parseAsync()

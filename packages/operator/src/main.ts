@@ -1,17 +1,20 @@
 /** The process `nso`: flags, signals, exit status. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import {
+  argument,
   createAccessSource,
   createHttpTransport,
   createLogger,
   type LogLevel,
-  type ManagerOptions,
+  parseBindAddress,
+  parseDuration,
+  served,
   systemClock,
 } from 'kube-control-loop'
 import { createOperator, leaseName } from './app.ts'
-import { defaultSettings, parseBindAddress, parseDuration } from './settings.ts'
+import { defaultSettings } from './settings.ts'
 
 type Address = { host: string; port: number } | undefined
 
@@ -34,7 +37,7 @@ const loopback = { host: '127.0.0.1', port: 0 }
 /** The command line. `start` is what happens with it. */
 export function operatorCommand(start: (flags: Flags) => Promise<void>): Command {
   const duration = (flags: string, about: string, ms: number, text: string) =>
-    new Option(flags, about).argParser(parseDuration).default(ms, text)
+    new Option(flags, about).argParser(argument(parseDuration, InvalidArgumentError)).default(ms, text)
   return new Command('nso')
     .description('Gives network interface claims their addresses, interfaces and data-plane attachments.')
     .option('--kubeconfig <file>', 'kubeconfig; absent: $KUBECONFIG, ~/.kube/config, or the service account of the pod')
@@ -46,14 +49,14 @@ export function operatorCommand(start: (flags: Flags) => Promise<void>): Command
     .option('--lease-namespace <name>', 'namespace of the lease', 'nso-system')
     .addOption(
       new Option('--metrics-bind-address <host:port>', 'where /metrics, /healthz and /readyz are served; 0: nowhere')
-        .argParser(parseBindAddress)
+        .argParser(argument(parseBindAddress, InvalidArgumentError))
         .default(loopback, '127.0.0.1, any free port'),
     )
     .addOption(
       new Option(
         '--health-probe-bind-address <host:port>',
         'where /healthz and /readyz are served as well, without metrics',
-      ).argParser(parseBindAddress),
+      ).argParser(argument(parseBindAddress, InvalidArgumentError)),
     )
     .addOption(
       duration(
@@ -83,7 +86,7 @@ async function start(flags: Flags): Promise<void> {
     clock: systemClock,
     ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
   })
-  const server = serverOf(flags)
+  const server = served(flags.metricsBindAddress, flags.healthProbeBindAddress)
   const operator = createOperator({
     transport: createHttpTransport({ access, clock: systemClock, userAgent: 'nso/0.1.0' }),
     identity: `${hostname()}_${randomUUID()}`,
@@ -103,12 +106,6 @@ async function start(flags: Flags): Promise<void> {
     log.error({ err: error }, 'nso ended')
     process.exitCode = 1
   }
-}
-
-/** Metrics and probes on the first address, probes also on the second; where metrics are off, probes alone have theirs. */
-function serverOf({ metricsBindAddress: metrics, healthProbeBindAddress: probes }: Flags): ManagerOptions['server'] {
-  if (!metrics) return probes
-  return probes ? { ...metrics, probes } : metrics
 }
 
 if (import.meta.main) await operatorCommand(start).parseAsync()

@@ -27,6 +27,7 @@ export { crdOf, ownershipOf, structural } from './crd.ts'
 export { type EventNote, eventKind } from './event-body.ts'
 export { createEventRecorder, type EventMetrics, type EventRecorder, type EventRecorderOptions } from './events.ts'
 export { fenceWrites, isWrite, LeadershipLost } from './fenced-transport.ts'
+export { argument, parseBindAddress, parseDuration, served } from './flags.ts'
 export { type ClientMetrics, type ClientOptions, createClient } from './http-client.ts'
 export { createHttpTransport, type HttpTransportOptions, StreamIdle } from './http-transport.ts'
 export {
