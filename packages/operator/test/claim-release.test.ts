@@ -144,6 +144,11 @@ for (const reclaimPolicy of ['Delete', 'Retain'] as const) {
     toy.behave({ letsGo: false })
     await remove(client, NetworkInterface, namespace, 'web-0')
     await remove(client, NetworkInterfaceClaim, namespace, 'web-0')
+    // The finalizer is the fence of late writes: it is taken away by force only when the last one of this life has been made.
+    await eventually('the old claim says what it waits for', async () => {
+      const going = await find(client, NetworkInterfaceClaim, namespace, 'web-0')
+      return going?.status?.conditions?.some(({ message }) => message.startsWith('Deletion waits')) || undefined
+    })
     await strip(world, NetworkInterfaceClaim, namespace, 'web-0')
     await eventually('the claim is made again', () =>
       create(client, aClaim(namespace, 'web-0', { reclaimPolicy })).catch(() => undefined),
