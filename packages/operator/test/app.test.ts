@@ -8,6 +8,7 @@ import { after, afterEach, before, test } from 'node:test'
 import {
   AddressLease,
   DataPlane,
+  finalizers,
   NetworkContext,
   NetworkInterface,
   NetworkInterfaceClaim,
@@ -60,6 +61,15 @@ test('with the admission policy the finalizer costs no write', async () => {
   const { client } = world
   running = await world.startNso()
   const namespace = await world.place()
+  await eventually('the admission policy is in force', async () => {
+    const probe = await client.create(
+      NetworkInterfaceClaim,
+      aClaim(namespace, 'probe') as never,
+      { fieldManager: 'test', dryRun: true },
+      AbortSignal.timeout(30_000),
+    )
+    return probe.metadata.finalizers?.includes(finalizers.claim)
+  })
   await create(client, aClaim(namespace, 'first'))
   await ready(namespace, 'first')
   const writes = await world.writesDuring(async () => {
@@ -161,10 +171,10 @@ test('Galactic as the data plane: claims of each mode become Ready and go away a
       await ready(namespace, mode.toLowerCase())
       const nic = await eventually('the interface tells the VPC', async () => {
         const found = await find(client, NetworkInterface, namespace, mode.toLowerCase())
-        return found?.status?.vpc !== undefined && found
+        // Its status comes after the claim's.
+        return found?.status?.vpc !== undefined && said(found, 'Programmed') === 'True Advertised' && found
       })
       assert.equal(nic.status?.attachmentRef?.kind, 'VPCAttachment')
-      assert.equal(said(nic, 'Programmed'), 'True Advertised')
     }
     await Promise.all(modes.map((mode) => remove(client, NetworkInterfaceClaim, namespace, mode.toLowerCase())))
     for (const mode of modes) await gone(client, NetworkInterfaceClaim, namespace, mode.toLowerCase())
