@@ -27,6 +27,15 @@ for (const { says, access } of written) {
   })
 }
 
+test('one written by several at the same time is whole afterwards, and nothing else is left', async (t) => {
+  const dir = await directory(t)
+  const path = join(dir, 'config')
+  const access = { url: 'https://example.dev', credential: { token: 'one' }, cluster: 'c', user: 'u' }
+  await Promise.all(Array.from({ length: 8 }, () => writeKubeconfig(path, access)))
+  assert.deepEqual((await readKubeconfig(path)).credential, { token: 'one' })
+  assert.deepEqual(await readdir(dir), ['config'])
+})
+
 const config = (cluster: object, user: object) =>
   JSON.stringify({
     'current-context': 'x',

@@ -35,7 +35,7 @@ export async function writeKubeconfig(path: string, access: Access & { cluster: 
     contexts: [{ name: access.cluster, context }],
     'current-context': access.cluster,
   }
-  const partial = `${path}.${process.pid}.partial`
+  const partial = `${path}.${crypto.randomUUID()}.partial`
   await writeFile(partial, stringify(config), { mode: 0o600 })
   await rename(partial, path)
 }

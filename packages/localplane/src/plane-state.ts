@@ -23,8 +23,9 @@ export type PlaneState = {
 /** Whoever reads it sees a whole state, never half of one. */
 export async function writeState(state: PlaneState): Promise<void> {
   const path = join(state.dir, planeFiles.state)
-  await writeFile(`${path}.partial`, `${JSON.stringify(state, undefined, 2)}\n`, { mode: 0o600 })
-  await rename(`${path}.partial`, path)
+  const partial = `${path}.${crypto.randomUUID()}.partial`
+  await writeFile(partial, `${JSON.stringify(state, undefined, 2)}\n`, { mode: 0o600 })
+  await rename(partial, path)
 }
 
 /** Takes a plane's directory or its plane.json. Undefined when there is no readable state. */

@@ -79,10 +79,14 @@ test('claim, interface, lease and attachment agree', async () => {
   const namespace = await world.place()
   const made = await create(client, aClaim(namespace, 'web-0'))
   const claim = await ready(namespace, 'web-0')
-  const nic = await find(client, NetworkInterface, namespace, 'web-0')
+  // Its status follows the claim's.
+  const nic = await eventually('the interface says so too', async () => {
+    const found = await find(client, NetworkInterface, namespace, 'web-0')
+    return said(found, 'Programmed') === 'True ToyProgrammed' && found
+  })
   const [lease, ...others] = await listed(client, AddressLease, namespace)
   const attachment = await find(client, ToyAttachment, namespace, 'web-0')
-  assert.ok(nic && lease && attachment)
+  assert.ok(lease && attachment)
   assert.deepEqual(others, [])
   const address = { family: 'IPv6', address: lease.spec.address, gateway: 'fd20:0:0:1::1', primary: true }
   assert.deepEqual(nic.spec.addresses, [address])
