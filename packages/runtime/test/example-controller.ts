@@ -15,13 +15,14 @@ type Status = { doubled?: number; conditions?: Condition[] }
 const Widget: Kind<Spec, Status> = { group: 'example.dev', version: 'v1', kind: 'Widget', plural: 'widgets', scope: 'Namespaced' }
 const owner = { writer: 'widget', identity: 'widget', owns: ['doubled', 'conditions/Ready'], when: 'the size changes' } as const
 
-/** Keeps each widget's `status.doubled` at twice its size. */
-export function widgetManager(options: { kubeconfig: string; identity: string; lease: { namespace: string; name: string } }) {
+/** Keeps `status.doubled` of each widget of a namespace at twice its size. */
+export function widgetManager(options: { kubeconfig: string; identity: string; namespace: string }) {
   const access = createAccessSource({ clock: systemClock, kubeconfig: options.kubeconfig })
   const transport = createHttpTransport({ access, clock: systemClock, userAgent: options.identity })
   const common = { name: 'widget', metricPrefix: 'widget_', eventController: 'example.dev/widget', server: { port: 0 } }
-  const manager = createManager({ ...common, transport, identity: options.identity, lease: options.lease })
-  const widgets = manager.cache(Widget)
+  const lease = { namespace: options.namespace, name: 'widget' }
+  const manager = createManager({ ...common, transport, identity: options.identity, lease })
+  const widgets = manager.cache(Widget, { namespace: options.namespace })
   const writer = createStatusWriter({ ...manager.writers, kind: Widget, controller: 'widget', owner, cache: widgets })
   manager.add({
     name: 'widget',
