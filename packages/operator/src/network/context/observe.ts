@@ -1,5 +1,5 @@
 /** Reads what a pass over a network context decides on. Caches only. */
-import type { Network, NetworkContext, Subnet } from '@nso/api'
+import { contextName, type Network, type NetworkContext, type Subnet } from '@nso/api'
 import { type Key, keyFor, keyOf } from 'kube-control-loop'
 import type { Block } from '../../addresses/cidr.ts'
 import { rangeOf } from '../../addresses/subnet-range.ts'
@@ -30,11 +30,28 @@ export function observe(caches: NetworkCaches, context: NetworkContext, carving:
     network: caches.networks.get(networkKey),
     subnets: [...caches.subnets.by('context', own)].sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1)),
     named: (name) => caches.subnets.get(keyFor(name, namespace)),
-    taken: others.flatMap((other) => [
-      ...caches.subnets.by('context', keyOf(other)).flatMap(takenBy),
-      ...(carving.get(keyOf(other)) ?? []).map((range) => ({ range, by: `NetworkContext ${other.metadata.name}` })),
-    ]),
+    taken: [
+      ...others.flatMap((other) => [
+        ...caches.subnets.by('context', keyOf(other)).flatMap(takenBy),
+        ...(carving.get(keyOf(other)) ?? []).map((range) => ({ range, by: `NetworkContext ${other.metadata.name}` })),
+      ]),
+      ...[...caches.subnets.values()].filter((subnet) => isAhead(caches, subnet, context)).flatMap(takenBy),
+    ],
   }
+}
+
+/**
+ * A Subnet made by hand may stand before its context does; that its context's name begins with the network's is all that tells. One
+ * that turns out to be of another network has cost this one a free block, no more.
+ */
+function isAhead(
+  caches: NetworkCaches,
+  { metadata, spec }: Subnet,
+  { metadata: own, spec: { network } }: NetworkContext,
+): boolean {
+  const { name } = spec.networkContext
+  const isOfNetwork = metadata.namespace === own.namespace && name.startsWith(contextName(network.name, ''))
+  return isOfNetwork && name !== own.name && !caches.contexts.get(keyFor(name, metadata.namespace))
 }
 
 function takenBy(subnet: Subnet): Taken[] {
