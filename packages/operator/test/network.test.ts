@@ -119,6 +119,25 @@ test('a Subnet made by hand is respected: none is made beside it, nobody carves 
   )
 })
 
+test('Subnets made by hand are respected also while their contexts do not stand yet', async () => {
+  await using namespace = await testNamespace(world.plane, 'network')
+  const at = { namespace: namespace.name }
+  const ahead = [
+    ['net-dfw', '10.128.0.0', 10],
+    ['net-sea', '10.192.0.0', 11],
+    ['net-ams', '10.224.0.0', 12],
+  ] as const
+  for (const [name, startAddress, prefixLength] of ahead) {
+    const spec = { networkContext: { name }, ipFamily: 'IPv4', startAddress, prefixLength } as const
+    await world.create(Subnet, aSubnet({ metadata: { ...at, name: `by-hand-${name}` }, spec }))
+  }
+  await using _running = await world.system(namespace.name)
+  await world.create(ServingLocation, location('lhr'))
+  await world.create(Network, network(namespace.name, 'net', { ipFamilies: ['IPv4'] }))
+  await world.readyContext(namespace.name, 'net-lhr')
+  assertDisjoint(await world.subnetsIn(namespace.name))
+})
+
 test("a context made by hand works in any order with its network, stays its maker's, and outlives the network", async () => {
   await using namespace = await testNamespace(world.plane, 'network')
   await using running = await world.system(namespace.name)
