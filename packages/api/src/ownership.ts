@@ -27,11 +27,21 @@ export const managers = {
 /** NSO's service account is `nso`; the other identities are named in settings at installation. */
 const nso = 'nso'
 
+/** The original's processes send no field manager; its binary is called `manager`. */
+const formerly = ['manager', ''] as const
+
+/**
+ * Managers whose `Update` entries on these kinds are the original's: names of its binaries, and what the API server takes from
+ * the user agent of a client that names no manager.
+ */
+export const legacyManagers = ['manager', 'network-services-operator', 'network-services', 'vpc-controller'] as const
+
 /** The documented writers of statuses. A writer is made from one of these; its intents carry nothing else. */
 export const statusOwners = {
   claim: {
     writer: managers.claim,
     identity: nso,
+    formerly,
     owns: [
       'networkInterfaceRef',
       'addresses',
@@ -47,6 +57,7 @@ export const statusOwners = {
   interface: {
     writer: managers.interface,
     identity: nso,
+    formerly,
     owns: [
       'phase',
       'networkContextRef',
@@ -61,24 +72,28 @@ export const statusOwners = {
   interfaceHolder: {
     writer: 'holder',
     identity: 'holder',
+    anyManager: true,
     owns: ['conditions/HolderAvailable'],
     when: 'when the workload that holds the interface comes or goes',
   },
   network: {
     writer: managers.network,
     identity: nso,
+    formerly,
     owns: ['ipam', 'conditions/IPAMAllocated', 'conditions/Ready'],
     when: 'when the ranges of the network are held, or cannot be',
   },
   networkContext: {
     writer: managers.networkContext,
     identity: nso,
+    formerly,
     owns: ['ipam', 'conditions/IPAMAllocated', 'conditions/Ready'],
     when: 'when the subnets of the context are held, or cannot be; never in a cell that only receives contexts',
   },
   subnet: {
     writer: managers.subnet,
     identity: nso,
+    formerly,
     owns: ['startAddress', 'prefixLength', 'conditions/Allocated', 'conditions/Ready'],
     when: 'when the range of the subnet is held',
   },
@@ -96,15 +111,19 @@ const byNso = (writer: string, path: string, when: string, verbs?: Verbs): Metad
   path,
   writer,
   identity: nso,
+  formerly,
   when,
   ...(verbs ? { verbs } : {}),
 })
+/** Not enforced: others write here too, by right. */
+const shared = (owner: MetadataOwner): MetadataOwner => ({ ...owner, shared: true })
 const byOther = (identity: string, path: string, when: string): MetadataOwner => ({ path, writer: identity, identity, when })
 const finalizer = (name: string) => `metadata.finalizers/${name}`
 const annotation = (name: string) => `metadata.annotations/${name}`
 
 const claim: ResourceOwnership = {
   kind: NetworkInterfaceClaim,
+  legacy: legacyManagers,
   status: [statusOwners.claim],
   metadata: [
     byOther('creator', 'spec', 'at creation; fixed afterwards'),
@@ -121,6 +140,7 @@ const claim: ResourceOwnership = {
 
 const networkInterface: ResourceOwnership = {
   kind: NetworkInterface,
+  legacy: legacyManagers,
   status: [statusOwners.interface, statusOwners.interfaceHolder],
   metadata: [
     byNso(managers.claim, 'spec', 'at creation, at binding and release, and when the network context or its subnets change', [
@@ -129,6 +149,7 @@ const networkInterface: ResourceOwnership = {
       'delete',
     ]),
     byNso(managers.claim, 'metadata.labels', 'at creation, and when labels of the claim that it repeats change'),
+    byNso(managers.claim, 'metadata.ownerReferences', 'never: an interface goes by its finalizer, not by an owner'),
     byNso(managers.claim, annotation(annotations.allocationClaim), 'at creation'),
     byNso(managers.claim, annotation(annotations.claimUid), 'at creation, binding and release, together with spec.claimRef'),
     byNso(managers.claim, annotation(annotations.dataPlane), 'at creation, when a data plane serves the location by then'),
@@ -148,6 +169,7 @@ const networkInterface: ResourceOwnership = {
 
 const network: ResourceOwnership = {
   kind: Network,
+  legacy: legacyManagers,
   status: [statusOwners.network],
   metadata: [
     byOther('user', 'spec', 'at any time'),
@@ -159,14 +181,19 @@ const network: ResourceOwnership = {
 
 const networkContext: ResourceOwnership = {
   kind: NetworkContext,
+  legacy: legacyManagers,
   status: [statusOwners.networkContext],
   metadata: [
-    byNso(managers.network, 'spec', 'unless a user or propagation wrote the context: when the network is served in a location', [
-      'create',
-      'patch',
-      'delete',
-    ]),
-    byNso(managers.network, 'metadata.labels', 'together with the spec'),
+    shared(
+      byNso(
+        managers.network,
+        'spec',
+        'unless a user or propagation wrote the context: when the network is served in a location',
+        ['create', 'patch', 'delete'],
+      ),
+    ),
+    shared(byNso(managers.network, 'metadata.labels', 'together with the spec')),
+    shared(byNso(managers.network, 'metadata.ownerReferences', 'at creation: the network')),
     byNso(managers.contextHold, finalizer(finalizers.contextInUse), 'while an interface of the network stands', ['patch']),
     byNso(managers.networkContext, finalizer(finalizers.contextSubnet), 'while a subnet that was made for it stands', ['patch']),
   ],
@@ -174,12 +201,16 @@ const networkContext: ResourceOwnership = {
 
 const subnet: ResourceOwnership = {
   kind: Subnet,
+  legacy: legacyManagers,
   status: [statusOwners.subnet],
   metadata: [
-    byNso(managers.networkContext, 'spec', 'unless a user wrote the subnet: when the context has a family without one', [
-      'create',
-      'delete',
-    ]),
+    shared(
+      byNso(managers.networkContext, 'spec', 'unless a user wrote the subnet: when the context has a family without one', [
+        'create',
+        'delete',
+      ]),
+    ),
+    shared(byNso(managers.networkContext, 'metadata.ownerReferences', 'at creation: the network context')),
   ],
   reserved: [{ path: 'conditions/Programmed', why: 'no router reports on subnets' }],
 }

@@ -13,6 +13,13 @@ export type StatusOwner = {
   readonly owns: readonly string[]
   /** One sentence for people: when it is written. */
   readonly when: string
+  /**
+   * Managers under which the same identity wrote this in the previous release, which the admission policy accepts too. An
+   * empty string: requests without a field manager, as default clients of that release sent them.
+   */
+  readonly formerly?: readonly string[]
+  /** Each process of the identity uses a field manager of its own choice, so `writer` is only a word for people. */
+  readonly anyManager?: true
 }
 
 /** A documented path of metadata or spec that has one writer: finalizers, labels, annotations, references, spec. */
@@ -23,6 +30,10 @@ export type MetadataOwner = {
   readonly when: string
   /** What the writer does to the object for it; its role is made from these. Absent: nothing beyond reading. */
   readonly verbs?: readonly ('create' | 'patch' | 'delete')[]
+  /** As of `StatusOwner`. */
+  readonly formerly?: readonly string[]
+  /** Others write here too, by right: documented, and left to permissions. */
+  readonly shared?: true
 }
 
 export type ResourceOwnership = {
@@ -37,6 +48,13 @@ export type ResourceOwnership = {
   readonly metadata: readonly MetadataOwner[]
   /** Status paths in the schema that nobody writes, with the reason. */
   readonly reserved?: readonly { readonly path: string; readonly why: string }[]
+  /** The label that tells objects of these writers from those that others have of the same kind. Absent: all are. */
+  readonly marked?: string
+  /**
+   * Managers of earlier software that wrote status, finalizers and spec here by `Update`, whoever they were: their entries in
+   * managedFields are moved to the documented writers before the first apply.
+   */
+  readonly legacy?: readonly string[]
 }
 
 export type OwnershipTable = readonly ResourceOwnership[]

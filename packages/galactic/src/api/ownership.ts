@@ -24,16 +24,27 @@ export const managers = { vpc: 'galactic-vpc', attachment: 'galactic-vpcattachme
 
 const galactic = 'galactic'
 
+/** The controller that was here before sends no field manager; its binary is called `vpc-controller`. */
+const formerly = ['vpc-controller', ''] as const
+
+/**
+ * Managers whose `Update` entries on these kinds are of earlier software: names of its binaries, and what the API server takes
+ * from the user agent of a client that names no manager.
+ */
+export const legacyManagers = ['vpc-controller', 'manager'] as const
+
 export const statusOwners = {
   vpc: {
     writer: managers.vpc,
     identity: galactic,
+    formerly,
     owns: ['observedGeneration', 'vpc', 'conditions/Ready'],
     when: 'when the network gets its identifier',
   },
   attachment: {
     writer: managers.attachment,
     identity: galactic,
+    formerly,
     owns: [
       'observedGeneration',
       'vpc',
@@ -54,6 +65,7 @@ const byGalactic = (writer: string, path: string, when: string, verbs: NonNullab
   path,
   writer,
   identity: galactic,
+  formerly,
   when,
   verbs,
 })
@@ -64,6 +76,7 @@ const finalizerWhen = 'in the body at creation, else added before the first writ
 export const ownership: OwnershipTable = [
   {
     kind: VPC,
+    legacy: legacyManagers,
     status: [statusOwners.vpc],
     metadata: [
       byOther('requester', 'spec', 'at creation; fixed afterwards'),
@@ -73,6 +86,7 @@ export const ownership: OwnershipTable = [
   },
   {
     kind: VPCAttachment,
+    legacy: legacyManagers,
     status: [statusOwners.attachment],
     metadata: [
       byOther('requester', 'spec', 'at any time'),
@@ -88,6 +102,9 @@ export const ownership: OwnershipTable = [
   },
   {
     kind: NetworkAttachmentDefinition,
+    // Anyone may have definitions of their own; these are told by the label.
+    marked: labels.vpcAttachment,
+    legacy: legacyManagers,
     status: [],
     metadata: [
       byGalactic(managers.attachment, 'spec', 'before the attachment is reported ready, and when its rendering changes', [
@@ -105,6 +122,7 @@ export const ownership: OwnershipTable = [
         'at creation; put right when someone else changed it',
         ['create', 'patch'],
       ),
+      byGalactic(managers.attachment, 'metadata.ownerReferences', 'at creation: the attachment', ['create', 'patch']),
       byOther('node', `metadata.annotations/${annotations.hostInterface}`, 'when a pod is attached'),
     ],
   },
