@@ -2,10 +2,11 @@
  * `npm run bench`: the figures that this system promises, each measured and compared with its bound. Ratios and counts inside one
  * run, since absolute times say more about the machine. Exit status 1 and a last line that names what was missed.
  *
- *   bench/main.ts [--quick] [--only chain,latency,burst,rest] [--json FILE]
+ *   bench/main.ts [--quick] [--only chain,latency,burst,rest,policy] [--json FILE]
  *
  * The floor (floor.ts) runs on the same API server at the same time, on copies of the chain's kinds under other groups: it
- * pays for the same server, store, schemas, policies and neighbours as the real chain, and nobody reacts to it.
+ * pays for the same server, store, schemas, finalizer policy and neighbours as the real chain, and nobody reacts to it. The
+ * ownership policies judge the real chain only, so that their cost is part of every ratio.
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -15,9 +16,16 @@ import { parseArgs } from 'node:util'
 import { exitStatus, type Figure, lastLine, renderFigure } from './figures.ts'
 import { installFloor, startFloor } from './floor.ts'
 import { measureBurst, measureChain, measureLatency, measureRest, type Run, warmUp } from './measures.ts'
+import { measurePolicy } from './policy.ts'
 import { captureTemplates, startReal } from './real.ts'
 
-const measures = { chain: measureChain, latency: measureLatency, burst: measureBurst, rest: measureRest } as const
+const measures = {
+  chain: measureChain,
+  latency: measureLatency,
+  burst: measureBurst,
+  rest: measureRest,
+  policy: measurePolicy,
+} as const
 
 const { values: options } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' }, json: { type: 'string' } },

@@ -224,7 +224,7 @@ export async function measureRest(run: Run): Promise<Figure[]> {
 }
 
 /** Resolves when for a second nothing was written: events and the controller manager come after the claims are Ready. */
-async function untilQuiet({ real, signal }: Run): Promise<void> {
+export async function untilQuiet({ real, signal }: Run): Promise<void> {
   for (;;) {
     const { audit } = await audited(real.plane, () => systemClock.sleep(1000, signal))
     if (writesIn(audit).length === 0) return

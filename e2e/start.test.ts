@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
-import { connect } from 'kube-localplane'
+import { type ApiAnswer, connect } from 'kube-localplane'
 import { eventually } from 'kube-localplane/testing'
-import { makeHome, nso } from './support/run-nso.ts'
+import { type Home, makeHome, nso } from './support/run-nso.ts'
 
 type Report = {
   claims: { name: string; boundMs: number; preparedMs: number; readyMs: number }[]
@@ -40,6 +40,14 @@ test('two at once bring their claims to Ready, report without a conflict, and le
     const posted = byWriter.find(({ verb, resource }) => verb === 'create' && resource === 'networkinterfaceclaims')
     assert.deepEqual(posted, { writer: 'admin as nso-cli', verb: 'create', resource: 'networkinterfaceclaims', count: claims })
     assert.ok(!byWriter.some(({ resource }) => resource === 'leases'), 'Lease renewals are counted apart')
+    for (const [app, count] of [
+      ['NSO', 7],
+      ['Galactic', 3],
+    ])
+      assert.match(
+        run.output(),
+        new RegExp(`ownership of ${app}'s objects is enforced \\(Deny\\): ${count} policies are in force`),
+      )
     for (const shown of [/Ready +True/, /└─ NetworkInterface nso-demo/, /└─ VPCAttachment/, /└─ NetworkAttachmentDefinition/])
       assert.match(run.output(), shown)
   }
@@ -47,10 +55,8 @@ test('two at once bring their claims to Ready, report without a conflict, and le
   assert.deepEqual(home.runs(), [])
 })
 
-test('a second writer of a status is seen: the run fails and names it', async (t) => {
-  const home = makeHome(t)
-  const run = nso(home, ['start', '--exit-when-ready', '--claims', '60', '--report', 'report.json'])
-  await run.sees(/creating 60 claims/)
+/** Applies a status of one claim as somebody who is not its writer. */
+async function intrude(home: Home): Promise<ApiAnswer> {
   const [dir = ''] = home.runs()
   const connection = await connect(path.join(home.folder, 'nso', 'runs', dir, 'control-plane', 'kubeconfig'))
   const claim = '/apis/networking.datumapis.com/v1alpha/namespaces/nso-demo/networkinterfaceclaims/vm-19'
@@ -59,7 +65,7 @@ test('a second writer of a status is seen: the run fails and names it', async (t
     ...{ type: 'Ready', status: 'False', reason: 'NotBound', message: 'mine' },
     lastTransitionTime: '2026-01-01T00:00:00Z',
   }
-  await connection.must({
+  const answer = await connection.request({
     method: 'PATCH',
     path: `${claim}/status?fieldManager=intruder&force=true`,
     contentType: 'application/apply-patch+yaml',
@@ -71,6 +77,25 @@ test('a second writer of a status is seen: the run fails and names it', async (t
     },
   })
   connection.close()
+  return answer
+}
+
+test('a second writer of a status is refused, and the run does not notice', async (t) => {
+  const home = makeHome(t)
+  const run = nso(home, ['start', '--exit-when-ready', '--claims', '60', '--ownership', 'deny'])
+  await run.sees(/creating 60 claims/)
+  const { status, text } = await intrude(home)
+  assert.equal(status, 403, text)
+  assert.match(text, /status.conditions\[Ready\] written only by .*:nso as nso-networkinterfaceclaim, not by admin as intruder/)
+  assert.equal(await run.ended, 0, run.output())
+})
+
+test('where ownership is only watched, a second writer is seen: the run fails and names it', async (t) => {
+  const home = makeHome(t)
+  const run = nso(home, ['start', '--exit-when-ready', '--claims', '60', '--ownership', 'audit', '--report', 'report.json'])
+  await run.sees(/creating 60 claims/)
+  const { status, text } = await intrude(home)
+  assert.equal(status, 200, text)
   assert.equal(await run.ended, 1, run.output())
   assert.match(run.output(), /ownership conflicts: \d+, and there should be none/)
   assert.match(

@@ -7,7 +7,9 @@ import { test } from 'node:test'
 const root = path.resolve(import.meta.dirname, '..')
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
-const taken = [1, 6, 7, ...range(15, 31), ...range(34, 36), ...range(45, 47), 52].map((row) => `B${String(row).padStart(2, '0')}`)
+const taken = [...range(1, 13), ...range(15, 31), ...range(34, 37), 41, ...range(45, 47), 52, 53].map(
+  (row) => `B${String(row).padStart(2, '0')}`,
+)
 
 test('every row that was taken on stands in the title of a test', async () => {
   const named = new Set<string>()

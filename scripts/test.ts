@@ -13,14 +13,14 @@ import { spec } from 'node:test/reporters'
 import { parseArgs } from 'node:util'
 import { kinds as nsoKinds } from '@nso/api'
 import { kinds as galacticKinds, localKinds } from 'galactic'
-import { ensureControlPlane, startPlane } from 'kube-localplane'
+import { ensureControlPlane, ensurePromtool, startPlane } from 'kube-localplane'
 
 type Tally = { passed: number; failed: number; timed: { name: string; file: string; ms: number }[] }
 
 const root = path.resolve(import.meta.dirname, '..')
 const groups = {
   unit: ['packages/*/src/**/*.test.ts', 'scripts/*.test.ts', 'bench/*.test.ts'],
-  api: ['packages/*/test/**/*.test.ts'],
+  api: ['packages/*/test/**/*.test.ts', 'deploy/**/*.test.ts'],
   e2e: ['e2e/**/*.test.ts'],
 } as const
 type Group = keyof typeof groups
@@ -109,11 +109,13 @@ function isFile(name: string): boolean {
   return path.isAbsolute(name) || name.endsWith('.test.ts')
 }
 
-/** Builds the control plane (visible progress, first use only), starts the one that tests share, and runs what needs it. */
+/** Builds the control plane and promtool (visible progress, first use only), starts the one that tests share, and runs what needs it. */
 async function withControlPlane(): Promise<void> {
   const log = (line: string) => console.log(line)
   await ensureControlPlane({ log })
   if (wants('api')) {
+    // Without it the tests of the alerts fail and say so; the others need it not.
+    await ensurePromtool({ log }).catch((error: Error) => log(error.message))
     await using plane = await startPlane({ name: 'shared', log, auditBodies })
     process.env.LOCALPLANE_SHARED = plane.dir
     await runFiles('api', 2)

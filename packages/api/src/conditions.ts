@@ -34,9 +34,6 @@ export const rejectReasons = [
 ] as const
 export type RejectReason = (typeof rejectReasons)[number]
 
-/** A deleting claim or interface: the message says what is waited for. */
-const going = ['Releasing'] as const
-
 /** What stands between an interface and a data plane that could answer for it. */
 const noReport = ['NoDataPlane', 'DataPlaneNotInstalled', 'ContractViolation'] as const
 const notKnown = ['Pending', 'AwaitingDataPlane', 'ReportStale', 'ContractViolation'] as const
@@ -50,7 +47,7 @@ export const Prepared = reportedCondition(
   {
     True: ['AttachmentReady'],
     False: ['AwaitingVPC', 'AwaitingVPCIdentifier', 'AwaitingNetworkContext', ...noReport],
-    Unknown: [...notKnown, ...going],
+    Unknown: notKnown,
   },
   ['False', 'Unknown'],
 )
@@ -61,16 +58,16 @@ export const Programmed = reportedCondition(
   {
     True: ['Advertised', 'Programmed', 'NotReported', 'ContractViolation'],
     False: ['NotReported', ...noReport],
-    Unknown: ['NotReported', ...notKnown, ...going],
+    Unknown: ['NotReported', ...notKnown],
   },
   ['True', 'False', 'Unknown'],
 )
 
 export const claimConditions = {
-  Bound: condition('Bound', { True: ['Bound'], False: [...going, ...rejectReasons], Unknown: seed }),
+  Bound: condition('Bound', { True: ['Bound'], False: rejectReasons, Unknown: seed }),
   Allocated: condition('Allocated', {
     True: ['Allocated'],
-    False: ['AddressAllocationMissing', ...going, ...rejectReasons],
+    False: ['AddressAllocationMissing', ...rejectReasons],
     Unknown: seed,
   }),
   Prepared,
@@ -85,7 +82,7 @@ export const claimConditions = {
 export const interfaceConditions = {
   Allocated: condition('Allocated', {
     True: ['Allocated'],
-    False: ['AddressAllocationMissing', ...going, ...rejectReasons],
+    False: ['AddressAllocationMissing'],
     Unknown: seed,
   }),
   Prepared,

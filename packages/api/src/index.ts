@@ -1,4 +1,5 @@
 /** The kinds of networking.datumapis.com: objects, conditions, names, and who writes what. */
+export { nsoAccount } from './account.ts'
 export {
   claimConditions,
   claimReadyOrder,
@@ -13,8 +14,10 @@ export {
   rejectReasons,
   subnetConditions,
 } from './conditions.ts'
+export { enforcement, ownershipProbes } from './enforcement.ts'
 export type { ExternalAddress, InterfaceAddress } from './kinds/address.ts'
 export { AddressLease } from './kinds/address-lease.ts'
+export type { ConditionSource } from './kinds/condition-source.ts'
 export { DataPlane } from './kinds/data-plane.ts'
 export {
   type AddressFamily,
@@ -31,7 +34,7 @@ export { NetworkInterface } from './kinds/network-interface.ts'
 export { NetworkInterfaceClaim } from './kinds/network-interface-claim.ts'
 export { ServingLocation } from './kinds/serving-location.ts'
 export { Subnet } from './kinds/subnet.ts'
-export { kinds, nsoAccount, nsoManifestFiles, nsoManifests, nsoRole } from './manifests.ts'
+export { kinds, nsoManifestFiles, nsoManifests, nsoRole } from './manifests.ts'
 export {
   annotations,
   contextName,
@@ -45,10 +48,10 @@ export {
   type ClaimStatusIntent,
   type DataPlaneStatusIntent,
   type InterfaceStatusIntent,
-  managers,
   type NetworkContextStatusIntent,
   type NetworkStatusIntent,
   ownership,
   type SubnetStatusIntent,
-  statusOwners,
 } from './ownership.ts'
+export { reasonTexts } from './reason-texts.ts'
+export { managers, statusOwners } from './status-owners.ts'

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ownershipParameters } from 'kube-control-loop'
+import { enforcement } from './enforcement.ts'
 import { kinds, nsoManifestFiles, nsoManifests } from './manifests.ts'
 
-const { crds, rbac, policies } = nsoManifests()
+const { crds, rbac, policies, ownership } = nsoManifests()
 
 test('there is a definition for each kind, and each object is in exactly one file', () => {
   assert.equal(crds.length, kinds.length)
   const inFiles = nsoManifestFiles().flatMap(({ objects }) => objects)
-  assert.deepEqual(inFiles, [...crds, ...rbac, ...policies])
+  assert.deepEqual(inFiles, [...crds, ...rbac, ...policies, ...ownership, ownershipParameters(enforcement, 'Deny')])
 })
 
 test('no permission is wildcarded, and none is on a data plane’s kinds or on network definitions', () => {

@@ -1,5 +1,6 @@
 /** What is installed for NSO: CRDs, its identity and permissions, and the optional admission policy. */
 import {
+  aboutParameters,
   aggregatedClusterRole,
   clusterRole,
   clusterRoleBinding,
@@ -12,10 +13,14 @@ import {
   type ManifestFile,
   namespaceManifest,
   ownershipOf,
+  ownershipParameters,
+  ownershipPolicies,
   reading,
   rulesFor,
   serviceAccount,
 } from 'kube-control-loop'
+import { nsoAccount } from './account.ts'
+import { enforcement } from './enforcement.ts'
 import { AddressLease } from './kinds/address-lease.ts'
 import { DataPlane } from './kinds/data-plane.ts'
 import { Network } from './kinds/network.ts'
@@ -39,9 +44,6 @@ export const kinds: readonly KindDefinition[] = [
   AddressLease,
   DataPlane,
 ]
-
-/** The identity that NSO runs as. */
-export const nsoAccount = { namespace: 'nso-system', name: 'nso' } as const
 
 /** The role that is bound to it, whose rules are those of all ClusterRoles labelled for it. */
 export const nsoRole = 'nso'
@@ -72,9 +74,12 @@ export const rbac = (): Manifest[] => [
 /** Optional: after each start of an API server the creates it matches are refused with 503 for some seconds. */
 export const policies = (): Manifest[] => [claimFinalizerPolicy, claimFinalizerBinding]
 
+/** Refuse what the ownership table does not allow. Their parameters are apart, since an administrator edits them. */
+export const ownershipFence = (): Manifest[] => ownershipPolicies(enforcement)
+
 /** All of it, in the order of installation. */
-export function nsoManifests(): { crds: Manifest[]; rbac: Manifest[]; policies: Manifest[] } {
-  return { crds: crds(), rbac: rbac(), policies: policies() }
+export function nsoManifests(): { crds: Manifest[]; rbac: Manifest[]; policies: Manifest[]; ownership: Manifest[] } {
+  return { crds: crds(), rbac: rbac(), policies: policies(), ownership: ownershipFence() }
 }
 
 /** The same as files, relative to the folder of NSO's configuration. */
@@ -83,5 +88,7 @@ export function nsoManifestFiles(): ManifestFile[] {
     ...kinds.map((kind, index) => ({ path: `crd/${kind.plural}.yaml`, objects: crds().slice(index, index + 1) })),
     { path: 'rbac/nso.yaml', objects: rbac() },
     { path: 'policy/claim-finalizer.yaml', objects: policies() },
+    { path: 'policy/ownership.yaml', objects: ownershipFence() },
+    { path: 'policy/parameters.yaml', objects: [ownershipParameters(enforcement, 'Deny')], about: aboutParameters },
   ]
 }

@@ -3,9 +3,10 @@ import { test } from 'node:test'
 import { ownershipGaps } from 'kube-control-loop/testing'
 import { claimConditions, conditionsByKind, interfaceConditions, rejectReasons } from './conditions.ts'
 import { kinds } from './manifests.ts'
-import { type ClaimStatusIntent, type InterfaceStatusIntent, managers, ownership, statusOwners } from './ownership.ts'
+import { type ClaimStatusIntent, type InterfaceStatusIntent, ownership } from './ownership.ts'
+import { managers, statusOwners } from './status-owners.ts'
 
-test('every status path of every kind has one documented writer or is reserved, and nothing else is documented', () => {
+test('B04: every status path of every kind has one documented writer or is reserved, and a list of several writers is merged by key', () => {
   const none = { kinds: [], undocumented: [], unknown: [], twice: [], unkeyed: [] }
   assert.deepEqual(ownershipGaps(kinds, ownership, conditionsByKind), none)
 })

@@ -2,7 +2,7 @@
  * Who writes what on these kinds. Types of intents, the runtime guard, roles, field descriptions, documentation and tests
  * come from this table. Source: decision "one object's status belongs to one process" with server-side apply beneath (KEP-555).
  */
-import type { MetadataOwner, OwnershipTable, ResourceOwnership, StatusIntent, StatusOf, StatusOwner } from 'kube-control-loop'
+import type { DocumentedOwnership, MetadataOwner, StatusIntent, StatusOf } from 'kube-control-loop'
 import { AddressLease } from './kinds/address-lease.ts'
 import { DataPlane } from './kinds/data-plane.ts'
 import { Network } from './kinds/network.ts'
@@ -11,232 +11,242 @@ import { NetworkInterface } from './kinds/network-interface.ts'
 import { NetworkInterfaceClaim } from './kinds/network-interface-claim.ts'
 import { ServingLocation } from './kinds/serving-location.ts'
 import { Subnet } from './kinds/subnet.ts'
-import { annotations, finalizers } from './names.ts'
-
-/** Field managers of NSO. One is used for apply on status, or for creates and patches of objects, never for both on one path. */
-export const managers = {
-  claim: 'nso-networkinterfaceclaim',
-  interface: 'nso-networkinterface',
-  dataPlane: 'nso-dataplane',
-  network: 'nso-network',
-  networkContext: 'nso-networkcontext',
-  contextHold: 'nso-networkcontexthold',
-  subnet: 'nso-subnet',
-} as const
-
-/** NSO's service account is `nso`; the other identities are named in settings at installation. */
-const nso = 'nso'
-
-/** The original's processes send no field manager; its binary is called `manager`. */
-const formerly = ['manager', ''] as const
-
-/**
- * Managers whose `Update` entries on these kinds are the original's: names of its binaries, and what the API server takes from
- * the user agent of a client that names no manager.
- */
-export const legacyManagers = ['manager', 'network-services-operator', 'network-services', 'vpc-controller'] as const
-
-/** The documented writers of statuses. A writer is made from one of these; its intents carry nothing else. */
-export const statusOwners = {
-  claim: {
-    writer: managers.claim,
-    identity: nso,
-    formerly,
-    owns: [
-      'networkInterfaceRef',
-      'addresses',
-      'externalAddresses',
-      'conditions/Bound',
-      'conditions/Allocated',
-      'conditions/Prepared',
-      'conditions/Programmed',
-      'conditions/Ready',
-    ],
-    when: 'when the claim is bound or rejected, and when the data plane reports on the attachment of its interface',
-  },
-  interface: {
-    writer: managers.interface,
-    identity: nso,
-    formerly,
-    owns: [
-      'phase',
-      'networkContextRef',
-      'attachmentRef',
-      'vpc',
-      'conditions/Allocated',
-      'conditions/Prepared',
-      'conditions/Programmed',
-    ],
-    when: 'when the interface is bound or released, and when the data plane reports on its attachment',
-  },
-  interfaceHolder: {
-    writer: 'holder',
-    identity: 'holder',
-    anyManager: true,
-    owns: ['conditions/HolderAvailable'],
-    when: 'when the workload that holds the interface comes or goes',
-  },
-  network: {
-    writer: managers.network,
-    identity: nso,
-    formerly,
-    owns: ['ipam', 'conditions/IPAMAllocated', 'conditions/Ready'],
-    when: 'when the ranges of the network are held, or cannot be',
-  },
-  networkContext: {
-    writer: managers.networkContext,
-    identity: nso,
-    formerly,
-    owns: ['ipam', 'conditions/IPAMAllocated', 'conditions/Ready'],
-    when: 'when the subnets of the context are held, or cannot be; never in a cell that only receives contexts',
-  },
-  subnet: {
-    writer: managers.subnet,
-    identity: nso,
-    formerly,
-    owns: ['startAddress', 'prefixLength', 'conditions/Allocated', 'conditions/Ready'],
-    when: 'when the range of the subnet is held',
-  },
-  dataPlane: {
-    writer: managers.dataPlane,
-    identity: nso,
-    owns: ['conditions/Accepted', 'conditions/Installed', 'conditions/Permitted'],
-    when: 'when the data plane is written, and when its kinds or permissions come or go',
-  },
-} as const satisfies Record<string, StatusOwner>
+import { annotations, finalizers, labels, propagatedLabelPrefix } from './names.ts'
+import { formerly, legacyManagers, managers, nso, statusOwners } from './status-owners.ts'
+import { statusTexts } from './status-texts.ts'
 
 type Verbs = NonNullable<MetadataOwner['verbs']>
+type Documented = DocumentedOwnership['metadata'][number]
 
-const byNso = (writer: string, path: string, when: string, verbs?: Verbs): MetadataOwner => ({
+const byNso = (writer: string, path: string, when: string, source: string, verbs?: Verbs): Documented => ({
   path,
   writer,
   identity: nso,
   formerly,
   when,
+  source,
   ...(verbs ? { verbs } : {}),
 })
 /** Not enforced: others write here too, by right. */
-const shared = (owner: MetadataOwner): MetadataOwner => ({ ...owner, shared: true })
-const byOther = (identity: string, path: string, when: string): MetadataOwner => ({ path, writer: identity, identity, when })
+const shared = (owner: Documented): Documented => ({ ...owner, shared: true })
+const withKeys = (owner: Documented, ...keys: readonly string[]): Documented => ({ ...owner, keys })
+const byOther = (identity: string, path: string, when: string, source: string): Documented => ({
+  path,
+  writer: identity,
+  identity,
+  when,
+  source,
+})
+/** Finalizers that NSO itself adds and removes. */
+const held = 'NSO: it says that something must be given back first'
 const finalizer = (name: string) => `metadata.finalizers/${name}`
 const annotation = (name: string) => `metadata.annotations/${name}`
 
-const claim: ResourceOwnership = {
+const claim: DocumentedOwnership = {
   kind: NetworkInterfaceClaim,
   legacy: legacyManagers,
   status: [statusOwners.claim],
+  texts: statusTexts.claim,
   metadata: [
-    byOther('creator', 'spec', 'at creation; fixed afterwards'),
-    byOther('creator', 'metadata.labels', 'at any time'),
-    byOther('creator', 'metadata.annotations', 'at any time'),
+    byOther('creator', 'spec', 'at creation; fixed afterwards', 'whoever asks for the interface'),
+    byOther('creator', 'metadata.labels', 'at any time', 'whoever asks for the interface'),
+    byOther('creator', 'metadata.annotations', 'at any time', 'whoever asks for the interface'),
     byNso(
       managers.claim,
       finalizer(finalizers.claim),
       'added by the admission policy at creation, else before the first allocation; removed when everything is given back',
+      held,
       ['patch'],
     ),
   ],
 }
 
-const networkInterface: ResourceOwnership = {
+const networkInterface: DocumentedOwnership = {
   kind: NetworkInterface,
   legacy: legacyManagers,
   status: [statusOwners.interface, statusOwners.interfaceHolder],
+  texts: { ...statusTexts.interface, ...statusTexts.interfaceHolder },
   metadata: [
-    byNso(managers.claim, 'spec', 'at creation, at binding and release, and when the network context or its subnets change', [
-      'create',
-      'patch',
-      'delete',
-    ]),
-    byNso(managers.claim, 'metadata.labels', 'at creation, and when labels of the claim that it repeats change'),
-    byNso(managers.claim, 'metadata.ownerReferences', 'never: an interface goes by its finalizer, not by an owner'),
-    byNso(managers.claim, annotation(annotations.allocationClaim), 'at creation'),
-    byNso(managers.claim, annotation(annotations.claimUid), 'at creation, binding and release, together with spec.claimRef'),
-    byNso(managers.claim, annotation(annotations.dataPlane), 'at creation, when a data plane serves the location by then'),
+    byNso(
+      managers.claim,
+      'spec',
+      'at creation, at binding and release, and when the network context or its subnets change',
+      'the claim, the address leases, the network context and its subnets',
+      ['create', 'patch', 'delete'],
+    ),
+    withKeys(
+      byNso(
+        managers.claim,
+        'metadata.labels',
+        'at creation, and when labels of the claim that it repeats change',
+        'the location, and labels of the claim',
+      ),
+      labels.location,
+      `${propagatedLabelPrefix}*`,
+    ),
+    byNso(
+      managers.claim,
+      'metadata.ownerReferences',
+      'never: an interface goes by its finalizer, not by an owner',
+      'nothing: there are none',
+    ),
+    byNso(managers.claim, annotation(annotations.allocationClaim), 'at creation', 'the name of the claim'),
+    byNso(
+      managers.claim,
+      annotation(annotations.claimUid),
+      'at creation, binding and release, together with spec.claimRef',
+      'the uid of the claim',
+    ),
+    byNso(
+      managers.claim,
+      annotation(annotations.dataPlane),
+      'at creation, when a data plane serves the location by then',
+      'the choice among DataPlanes: name and uid',
+    ),
     byNso(
       managers.interface,
       annotation(annotations.dataPlane),
       'before the first attachment, when no data plane did at creation, or the one chosen is gone',
+      'the choice among DataPlanes: name and uid',
     ),
     byNso(
       managers.interface,
       finalizer(finalizers.interface),
       'in the body at creation; removed when attachment and addresses are given back',
+      held,
       ['patch'],
     ),
   ],
 }
 
-const network: ResourceOwnership = {
+const network: DocumentedOwnership = {
   kind: Network,
   legacy: legacyManagers,
   status: [statusOwners.network],
+  texts: statusTexts.network,
   metadata: [
-    byOther('user', 'spec', 'at any time'),
-    byNso(managers.network, finalizer(finalizers.network), 'before the first context is made; removed when none is left', [
+    byOther('user', 'spec', 'at any time', 'whoever wants the network'),
+    byNso(managers.network, finalizer(finalizers.network), 'before the first context is made; removed when none is left', held, [
       'patch',
     ]),
   ],
+  foreign: [
+    {
+      path: finalizer(finalizers.networkPrefix),
+      why: 'an address service puts it there, where one holds the prefix; the built-in allocation does not',
+    },
+  ],
 }
 
-const networkContext: ResourceOwnership = {
+const networkContext: DocumentedOwnership = {
   kind: NetworkContext,
   legacy: legacyManagers,
   status: [statusOwners.networkContext],
+  texts: statusTexts.networkContext,
   metadata: [
     shared(
       byNso(
         managers.network,
         'spec',
         'unless a user or propagation wrote the context: when the network is served in a location',
+        'the Network and the ServingLocation',
         ['create', 'patch', 'delete'],
       ),
     ),
-    shared(byNso(managers.network, 'metadata.labels', 'together with the spec')),
-    shared(byNso(managers.network, 'metadata.ownerReferences', 'at creation: the network')),
-    byNso(managers.contextHold, finalizer(finalizers.contextInUse), 'while an interface of the network stands', ['patch']),
-    byNso(managers.networkContext, finalizer(finalizers.contextSubnet), 'while a subnet that was made for it stands', ['patch']),
+    shared(
+      withKeys(
+        byNso(managers.network, 'metadata.labels', 'together with the spec', 'the Network and the location'),
+        labels.network,
+        labels.networkUid,
+        labels.location,
+      ),
+    ),
+    shared(byNso(managers.network, 'metadata.ownerReferences', 'at creation: the network', 'the Network')),
+    byNso(managers.contextHold, finalizer(finalizers.contextInUse), 'while an interface of the network stands', held, ['patch']),
+    byNso(managers.networkContext, finalizer(finalizers.contextSubnet), 'while a subnet that was made for it stands', held, [
+      'patch',
+    ]),
+  ],
+  foreign: [
+    {
+      path: `metadata.labels/${labels.upstreamCluster}`,
+      why: 'propagation from the control plane puts it there: the project of the context',
+    },
+    {
+      path: `metadata.labels/${labels.upstreamNamespace}`,
+      why: 'propagation from the control plane puts it there: the namespace in the project',
+    },
   ],
 }
 
-const subnet: ResourceOwnership = {
+const subnet: DocumentedOwnership = {
   kind: Subnet,
   legacy: legacyManagers,
   status: [statusOwners.subnet],
+  texts: statusTexts.subnet,
   metadata: [
     shared(
-      byNso(managers.networkContext, 'spec', 'unless a user wrote the subnet: when the context has a family without one', [
-        'create',
-        'delete',
-      ]),
+      byNso(
+        managers.networkContext,
+        'spec',
+        'unless a user wrote the subnet: when the context has a family without one',
+        'the range of the Network',
+        ['create', 'delete'],
+      ),
     ),
-    shared(byNso(managers.networkContext, 'metadata.ownerReferences', 'at creation: the network context')),
+    shared(
+      withKeys(
+        byNso(managers.networkContext, 'metadata.labels', 'at creation', 'the Network and the location'),
+        labels.network,
+        labels.networkUid,
+        labels.location,
+      ),
+    ),
+    shared(byNso(managers.networkContext, 'metadata.ownerReferences', 'at creation: the network context', 'the NetworkContext')),
   ],
   reserved: [{ path: 'conditions/Programmed', why: 'no router reports on subnets' }],
 }
 
-const servingLocation: ResourceOwnership = {
+const servingLocation: DocumentedOwnership = {
   kind: ServingLocation,
   status: [],
-  metadata: [byOther('administrator', 'spec', 'when the cluster starts or ends to serve a location')],
-}
-
-const addressLease: ResourceOwnership = {
-  kind: AddressLease,
-  status: [],
+  texts: {},
   metadata: [
-    byNso(managers.claim, 'spec', 'at creation, for one request of a claim; fixed afterwards', ['create', 'delete']),
-    byNso(managers.interface, 'deletion', 'when the attachment that used the address is gone', ['delete']),
+    byOther(
+      'administrator',
+      'spec',
+      'when the cluster starts or ends to serve a location',
+      'whoever says which location the cluster serves',
+    ),
   ],
 }
 
-const dataPlane: ResourceOwnership = {
-  kind: DataPlane,
-  status: [statusOwners.dataPlane],
-  metadata: [byOther('administrator', 'spec', 'at installation')],
+const addressLease: DocumentedOwnership = {
+  kind: AddressLease,
+  status: [],
+  texts: {},
+  metadata: [
+    byNso(
+      managers.claim,
+      'spec',
+      'at creation, for one request of a claim; fixed afterwards',
+      'the claim, and the Subnets of the network context',
+      ['create', 'delete'],
+    ),
+    byNso(managers.interface, 'deletion', 'when the attachment that used the address is gone', 'the attachment being gone', [
+      'delete',
+    ]),
+  ],
 }
 
-export const ownership: OwnershipTable = [
+const dataPlane: DocumentedOwnership = {
+  kind: DataPlane,
+  status: [statusOwners.dataPlane],
+  texts: statusTexts.dataPlane,
+  metadata: [byOther('administrator', 'spec', 'at installation', 'whoever installs the data plane')],
+}
+
+export const ownership: readonly DocumentedOwnership[] = [
   claim,
   networkInterface,
   network,

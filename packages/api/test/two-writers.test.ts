@@ -142,7 +142,12 @@ async function clientFor(user: string) {
 const said = (type: string, is: 'True' | 'False') =>
   is === 'True'
     ? { Allocated: 'Allocated', Prepared: 'AttachmentReady', Programmed: 'Advertised', HolderAvailable: 'Available' }[type]
-    : { Allocated: 'Releasing', Prepared: 'NoDataPlane', Programmed: 'NoDataPlane', HolderAvailable: 'HolderUnavailable' }[type]
+    : {
+        Allocated: 'AddressAllocationMissing',
+        Prepared: 'NoDataPlane',
+        Programmed: 'NoDataPlane',
+        HolderAvailable: 'HolderUnavailable',
+      }[type]
 
 const about = <Type extends string>(type: Type, is: 'True' | 'False') => ({
   ...{ type, status: is, reason: said(type, is) ?? '', message: `${type} is ${is}`, observedGeneration: 1 },

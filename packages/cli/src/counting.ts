@@ -47,10 +47,10 @@ async function fromAudit(system: System, plane: Plane, claims: ClaimTimes[], fro
     const own = totals(pages)
     // Since the beginning, as the processes count: what was wrong before the first claim is no less wrong.
     problems = disagreementsOf(pages, [...completed(await readAudit(path, { to: from })), ...part])
-    // A refused apply leaves its trace on both sides; a theft that raised no conflict on ours only.
-    if (own.ownershipConflicts < audited.ownershipConflicts)
+    // Each refused apply is a round on our side, of a conflict that is counted once; a theft that raised none is one on ours only.
+    if (own.ownershipRounds < audited.ownershipConflicts)
       problems.push(
-        `ownership conflicts: the processes count ${own.ownershipConflicts}, the audit log ${audited.ownershipConflicts}`,
+        `ownership conflicts: the processes count ${own.ownershipRounds} rounds, the audit log ${audited.ownershipConflicts} refusals`,
       )
     // A Lease renewal between the two readings is no disagreement: it is gone at the next attempt.
     if (problems.length === 0)
@@ -99,13 +99,14 @@ async function metricsOf(system: System): Promise<Pages> {
   return { nso: await page(system.nso.metricsUrl), galactic: await page(system.galactic.metricsUrl) }
 }
 
-function totals(pages: Pages): { ownershipConflicts: number; reconcileErrors: number; refused: number } {
+function totals(pages: Pages) {
   const samples = [...pages.nso, ...pages.galactic]
   const conflicts = samples.filter(
     ({ name, labels }) => name === 'rest_client_requests_total' && labels.code === '409' && labels.method !== 'GET',
   )
   return {
     ownershipConflicts: sumOf(samples, 'status_ownership_conflicts_total'),
+    ownershipRounds: sumOf(samples, 'status_ownership_rounds_total'),
     reconcileErrors: sumOf(samples, 'controller_runtime_reconcile_errors_total'),
     refused: conflicts.reduce((sum, { value }) => sum + value, 0),
   }

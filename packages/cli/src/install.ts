@@ -4,13 +4,16 @@ import path from 'node:path'
 import { nsoManifests, ServingLocation } from '@nso/api'
 import { galacticManifests } from 'galactic/manifests'
 import { standInNodeManifests } from 'galactic/testing'
-import { apiVersionOf } from 'kube-control-loop'
+import { apiVersionOf, type OwnershipMode } from 'kube-control-loop'
 import { type ApiConnection, connect, installManifests, type KubeObject, parseManifests } from 'kube-localplane'
+import { enforceOwnership } from './ownership.ts'
 
 export type InstallRequest = {
   kubeconfigPath: string
   /** Whether the admission policy that adds the claim's finalizer is installed (absent: where the server can). */
   policy?: boolean | undefined
+  /** Whether writes of others than the documented writers are refused (absent: as the cluster has it, else they are). */
+  ownership?: OwnershipMode | undefined
   log: (line: string) => void
   signal: AbortSignal
 }
@@ -18,7 +21,7 @@ export type InstallRequest = {
 const root = path.resolve(import.meta.dirname, '..', '..', '..')
 
 /** Everything that NSO, Galactic and the stand-in node need, by server-side apply: on a used cluster a no-op. */
-export async function install({ kubeconfigPath, policy, log, signal }: InstallRequest): Promise<void> {
+export async function install({ kubeconfigPath, policy, ownership, log, signal }: InstallRequest): Promise<void> {
   const nso = nsoManifests()
   const galactic = galacticManifests()
   const joint = parseManifests(await readFile(path.join(root, 'deploy', 'data-planes', 'galactic.yaml'), 'utf8'))
@@ -37,6 +40,7 @@ export async function install({ kubeconfigPath, policy, log, signal }: InstallRe
   log(
     `installed ${manifests.length} manifests: CRDs, roles${withPolicy ? ', admission policy' : ''}, the DataPlane galactic${note}`,
   )
+  await enforceOwnership({ kubeconfigPath, mode: ownership, log, signal })
 }
 
 /**

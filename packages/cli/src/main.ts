@@ -1,13 +1,29 @@
 /** The `nso` command: what can be said on its command line. */
 import process from 'node:process'
-import { Command, InvalidArgumentError } from 'commander'
-import { detach } from './detach.ts'
-import { down, kubeconfig, kubectl } from './running.ts'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { OwnershipMode } from 'kube-control-loop'
+import { addCompletion } from './complete-command.ts'
+import { addExplain } from './explain/command.ts'
+import { addMigrate } from './migrate.ts'
+import { addOwners } from './owners/command.ts'
 import { stopSignal } from './signals.ts'
-import { runStart } from './start.ts'
 
-type SystemFlags = { kubeconfig?: string; port?: number }
+// What a command needs is loaded when it is asked for: completion must be quick.
+const starting = () => import('./start.ts')
+const running = () => import('./running.ts')
+
+type SystemFlags = { kubeconfig?: string; port?: number; ownership?: keyof typeof ownershipModes }
 type StartFlags = SystemFlags & { claims: number; exitWhenReady: boolean; report?: string }
+
+const ownershipModes = { deny: 'Deny', audit: 'Audit', off: 'Off' } as const satisfies Record<string, OwnershipMode>
+
+const ownershipOption = () =>
+  new Option(
+    '--ownership <mode>',
+    'whether the API server refuses writes of others than the documented writers, only counts them, or neither (default: as the cluster has it, else deny)',
+  ).choices(Object.keys(ownershipModes))
+
+const modeOf = ({ ownership }: SystemFlags): OwnershipMode | undefined => ownership && ownershipModes[ownership]
 
 const print = (line: string) => console.log(line)
 
@@ -44,6 +60,7 @@ function systemCommand(name: string, description: string): Command {
     .description(description)
     .option('--kubeconfig <file>', 'use an existing cluster (its administrator’s kubeconfig) instead of a local control plane')
     .option('--port <number>', 'port of the local API server (default: any free one)', wholeNumber(1, 65_535))
+    .addOption(ownershipOption())
 }
 
 const statuses = `
@@ -63,7 +80,9 @@ roles and policy that were installed stay.
 ${statuses}`,
   )
   .action(async (flags: StartFlags) => {
-    process.exitCode = await runStart({ ...flags, mode: 'start', print, signal: stopSignal() })
+    const signal = stopSignal()
+    const { runStart } = await starting()
+    process.exitCode = await runStart({ ...flags, ownership: modeOf(flags), mode: 'start', print, signal })
   })
 
 systemCommand('up', 'start a control plane, NSO and Galactic for daily work; one at a time')
@@ -78,22 +97,30 @@ ${statuses}`,
   .action(async ({ detach: isDetached, ...flags }: SystemFlags & { detach: boolean }) => {
     const signal = stopSignal()
     process.exitCode = isDetached
-      ? await detach(print, signal)
-      : await runStart({ ...flags, mode: 'up', claims: 1, exitWhenReady: false, print, signal })
+      ? await (await import('./detach.ts')).detach(print, signal)
+      : await (await starting()).runStart({
+          ...flags,
+          ownership: modeOf(flags),
+          mode: 'up',
+          claims: 1,
+          exitWhenReady: false,
+          print,
+          signal,
+        })
   })
 
 program
   .command('down')
   .description('end what nso up and npm start of this user run on this machine, and wait until it has ended')
   .action(async () => {
-    process.exitCode = await down(print)
+    process.exitCode = await (await running()).down(print)
   })
 
 program
   .command('kubeconfig')
   .description('print the path of the running system’s kubeconfig: of nso up, else of the newest npm start')
-  .action(() => {
-    process.exitCode = kubeconfig(print)
+  .action(async () => {
+    process.exitCode = (await running()).kubeconfig(print)
   })
 
 program
@@ -104,8 +131,13 @@ program
   .passThroughOptions()
   .helpOption(false)
   .action(async (args: string[]) => {
-    process.exitCode = await kubectl(args)
+    process.exitCode = await (await running()).kubectl(args)
   })
+
+addExplain(program)
+addOwners(program)
+addMigrate(program)
+addCompletion(program)
 
 await program.parseAsync()
 // Idle connections would hold the process for some seconds.

@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { systemClock } from 'kube-control-loop'
 import { attachPlane, isAlive, kubectlCommand } from 'kube-localplane'
-import { createInstances, type Instance, type Instances } from './instances.ts'
+import { createInstances } from './instances.ts'
+import { findCurrent } from './running-instance.ts'
 
 const nothingRuns = 'Nothing is running: start it with npm start or npx nso up.'
 /** Longer than everything that a system gives its parts to end in order. */
@@ -41,7 +42,7 @@ function send(signal: NodeJS.Signals, pid: number): void {
 
 /** Prints the path, and nothing else, to standard output. */
 export function kubeconfig(print: (line: string) => void): number {
-  const running = current(createInstances())
+  const running = findCurrent()
   if (!running) return complain(nothingRuns)
   print(running.kubeconfigPath)
   return 0
@@ -50,7 +51,7 @@ export function kubeconfig(print: (line: string) => void): number {
 /** kubectl with its arguments, on the running system: the control plane's own; on a given cluster the one on PATH. */
 export async function kubectl(args: readonly string[]): Promise<number> {
   const instances = createInstances()
-  const running = current(instances)
+  const running = findCurrent(instances)
   if (!running) return complain(nothingRuns)
   const {
     command,
@@ -65,12 +66,6 @@ export async function kubectl(args: readonly string[]): Promise<number> {
     child.once('error', (error) => resolve(complain(`kubectl could not be started: ${error.message}`)))
     child.once('close', (code) => resolve(code ?? 1))
   })
-}
-
-/** The one of `nso up`, else the newest that is ready. */
-function current(instances: Instances): Instance | undefined {
-  const ready = instances.live().filter((instance) => instance.ready)
-  return ready.find(({ mode }) => mode === 'up') ?? ready[0]
 }
 
 function complain(message: string): number {

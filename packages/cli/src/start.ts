@@ -1,6 +1,7 @@
 /** `nso start` and `nso up`: from the first check until nothing of it is left. */
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
+import type { OwnershipMode } from 'kube-control-loop'
 import { findProcess, type Lock, tryLock } from 'kube-localplane'
 import { cleanUp, demonstrate } from './demonstrate.ts'
 import { Explained, keepLogs, messageOf, reasonOf } from './failure.ts'
@@ -16,6 +17,8 @@ export type StartOptions = {
   claims: number
   exitWhenReady: boolean
   report?: string | undefined
+  /** As of `install`. */
+  ownership?: OwnershipMode | undefined
   print: (line: string) => void
   /** Aborted by Ctrl-C or TERM. */
   signal: AbortSignal

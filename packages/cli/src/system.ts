@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { nsoAccount } from '@nso/api'
 import { galacticAccount } from 'galactic/manifests'
 import { standInNodeAccount, startStandInNode } from 'galactic/testing'
-import { createLogger, systemClock } from 'kube-control-loop'
+import { createLogger, type OwnershipMode, systemClock } from 'kube-control-loop'
 import { type Plane, startPlane } from 'kube-localplane'
 import { type Component, obituary, startComponent } from './component.ts'
 import { type Account, keepIdentity } from './identities.ts'
@@ -40,6 +40,8 @@ export type SystemOptions = {
   port?: number | undefined
   /** Whether the admission policy that adds the claim's finalizer is installed (absent: where the server can). */
   policy?: boolean
+  /** As of `install`. */
+  ownership?: OwnershipMode | undefined
   log: (line: string) => void
   signal: AbortSignal
 }
@@ -75,7 +77,7 @@ async function start(options: SystemOptions, stops: Stops): Promise<System> {
   if (plane) stops.push(() => plane.stop())
   const kubeconfigPath = plane?.kubeconfigPath ?? path.resolve(options.kubeconfig ?? '')
   signal.throwIfAborted()
-  await install({ kubeconfigPath, policy: options.policy, log, signal })
+  await install({ kubeconfigPath, policy: options.policy, ownership: options.ownership, log, signal })
   const location = plane ? undefined : await chooseLocation(kubeconfigPath)
   if (location) log(`several ServingLocations: NSO runs for the first, ${location}`)
   const parts = await startParts({ ...options, kubeconfigPath, location }, stops)

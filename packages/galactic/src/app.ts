@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import {
   type Clock,
   createAccessSource,
+  createHandover,
   createHttpTransport,
   createManager,
   createStatusWriter,
@@ -11,11 +12,20 @@ import {
   type Logger,
   type Manager,
   type ManagerOptions,
+  registerConditionGauges,
   systemClock,
   type Transport,
 } from 'kube-control-loop'
 import { Counter } from 'prom-client'
-import { managers, NetworkAttachmentDefinition, statusOwners, VPC, VPCAttachment } from './api/index.ts'
+import {
+  attachmentConditions,
+  managers,
+  NetworkAttachmentDefinition,
+  ownership,
+  statusOwners,
+  VPC,
+  VPCAttachment,
+} from './api/index.ts'
 import { attachmentController } from './attachment/index.ts'
 import { type Caches, createCaches } from './caches.ts'
 import type { RandomInt } from './identifiers/pick.ts'
@@ -77,6 +87,14 @@ export function createGalactic(options: GalacticOptions): Galactic {
   const parts = createParts(manager, settings, random)
   manager.add(vpcController(parts))
   manager.add(attachmentController(parts))
+  registerConditionGauges({
+    registry: manager.metrics.registry,
+    clock,
+    cache: parts.caches.attachments,
+    condition: attachmentConditions.Ready,
+    names: { count: 'galactic_attachments', oldest: 'galactic_attachment_oldest_not_ready_seconds' },
+    what: 'attachments',
+  })
   return { manager, caches: parts.caches, run: (signal) => manager.run(signal) }
 }
 
@@ -102,12 +120,22 @@ function createWriters(manager: Manager, caches: Caches): Writers {
   const vpc = { ...manager.writers, controller: vpcControllerName, manager: managers.vpc }
   const attachment = { ...manager.writers, controller: attachmentControllerName, manager: managers.attachment }
   const finalizing = ['addFinalizer', 'removeFinalizer'] as const
+  const vpcHandover = createHandover({ ...vpc, kind: VPC, cache: caches.vpcs, table: ownership })
+  const handover = createHandover({ ...attachment, kind: VPCAttachment, cache: caches.attachments, table: ownership })
   return {
     vpc: createWriter({ ...vpc, kind: VPC, cache: caches.vpcs, writes: finalizing }),
-    vpcStatus: createStatusWriter({ ...vpc, kind: VPC, cache: caches.vpcs, owner: statusOwners.vpc, recordEvent }),
+    vpcStatus: createStatusWriter({
+      ...vpc,
+      ...vpcHandover,
+      kind: VPC,
+      cache: caches.vpcs,
+      owner: statusOwners.vpc,
+      recordEvent,
+    }),
     attachment: createWriter({ ...attachment, kind: VPCAttachment, cache: caches.attachments, writes: finalizing }),
     attachmentStatus: createStatusWriter({
       ...attachment,
+      ...handover,
       kind: VPCAttachment,
       cache: caches.attachments,
       owner: statusOwners.attachment,

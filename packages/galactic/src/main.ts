@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { argument, createLogger, type LogLevel, parseBindAddress, parseDuration, served } from 'kube-control-loop'
 import { createGalactic, defaultSettings, leaseName } from './app.ts'
+import { migrateCommand } from './migrate.ts'
 
 type Flags = {
   kubeconfig?: string
@@ -20,6 +21,7 @@ const loopback = { host: '127.0.0.1', port: 0 }
 /** The command line. `start` is what happens with it. */
 export function galacticCommand(start: (flags: Flags) => Promise<void>): Command {
   return new Command('galactic')
+    .enablePositionalOptions()
     .description(
       'Gives virtual networks and attachments their identifiers, renders CNI configuration, reports what nodes advertise.',
     )
@@ -50,6 +52,7 @@ export function galacticCommand(start: (flags: Flags) => Promise<void>): Command
     )
     .addOption(new Option('--log-level <level>', 'least level that is logged').choices(levels).default('info'))
     .action(start)
+    .addCommand(migrateCommand())
 }
 
 async function start(flags: Flags): Promise<void> {

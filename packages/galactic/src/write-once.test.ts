@@ -50,7 +50,12 @@ function bed(toWrite: ApiResponse | Error | Widget, live?: ApiResponse) {
     cache: { absorb: (object) => absorbed.push(object) },
     isOthers: ({ status }) => status?.id !== 'ours',
     controller: 'ctl',
-    metrics: { raceRequeue: (labels) => counted.push(labels), gone: unexpected, ownershipConflict: unexpected },
+    metrics: {
+      raceRequeue: (labels) => counted.push(labels),
+      gone: unexpected,
+      ownershipConflict: unexpected,
+      ownershipRound: unexpected,
+    },
     signal: new AbortController().signal,
   })
   return { wire, counted, absorbed, error: outcome, end }

@@ -1,13 +1,15 @@
-/** Builds the control plane if it is not in the cache, with progress: `node src/build.ts`. */
+/** Builds the control plane, or promtool, if it is not in the cache, with progress: `node src/build.ts [promtool]`. */
 import { ensureControlPlane } from './control-plane.ts'
 import { LocalplaneError } from './errors.ts'
+import { ensurePromtool } from './promtool.ts'
 
 const stop = new AbortController()
 process.once('SIGINT', () => stop.abort(new LocalplaneError('BUILD_FAILED', 'interrupted')))
 process.once('SIGTERM', () => stop.abort(new LocalplaneError('BUILD_FAILED', 'interrupted')))
 try {
-  const { apiServer } = await ensureControlPlane({ log: (line) => console.error(line), signal: stop.signal })
-  console.log(apiServer.command)
+  const options = { log: (line: string) => console.error(line), signal: stop.signal }
+  if (process.argv[2] === 'promtool') console.log(await ensurePromtool(options))
+  else console.log((await ensureControlPlane(options)).apiServer.command)
 } catch (error) {
   if (!(error instanceof LocalplaneError)) throw error
   console.error(error.message)

@@ -1,40 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { home } from '../test/scripted-go.ts'
 import { ensureControlPlane } from './control-plane.ts'
 import { eventually } from './wait.ts'
-
-type Context = { after(call: () => unknown): void }
-
-/** A home directory and a `go` that notes each build, waits as long as a file says so, and writes a program. */
-async function home(t: Context, options: { go?: string } = {}) {
-  const dir = await mkdtemp(join(tmpdir(), 'ensure-'))
-  t.after(() => rm(dir, { recursive: true, force: true }))
-  const bin = join(dir, 'bin')
-  await mkdir(bin)
-  const builds = join(dir, 'builds')
-  const hold = join(dir, 'hold')
-  const script = `#!/bin/sh
-case "$1" in
-version) echo "go version go9.9.9 test/one" ;;
-env) echo "${dir}/go-build"; echo "${dir}/mod" ;;
-list) echo 'go: downloading example.dev/one v1.0.0' >&2; printf 'a\\nb\\nc\\n' ;;
-build) echo $$ >>"${builds}"; ${options.go ?? ''}
-  while [ -e "${hold}" ]; do sleep 0.05; done
-  while [ "$1" != -o ]; do shift; done
-  echo 'example.dev/one' >&2; printf '#!/bin/sh\\n' >"$2"; chmod +x "$2" ;;
-esac
-`
-  await writeFile(join(bin, 'go'), script)
-  await chmod(join(bin, 'go'), 0o755)
-  const env = { HOME: dir, PATH: `${bin}:/usr/bin:/bin` }
-  const buildsSeen = async () => (await readFile(builds, 'utf8').catch(() => '')).split('\n').filter(Boolean)
-  return { dir, env, hold, buildsSeen, cache: join(dir, '.cache', 'kube-localplane') }
-}
 
 test('the first use builds and says how far it is, the second finds what the first built', async (t) => {
   const { env, buildsSeen, cache } = await home(t)

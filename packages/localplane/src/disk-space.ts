@@ -3,14 +3,23 @@ import { stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { LocalplaneError } from './errors.ts'
 
-/** Measured for Kubernetes 1.36 and rounded up, in MiB. */
-const needs = { binary: 300, buildCache: 3200, modules: 900 }
+/** In MiB. `what` is for people; where the folder `marker` of the module cache stands, the modules are there already. */
+export type BuildNeeds = { what: string; binary: number; buildCache: number; modules: number; marker: string }
+
+/** Measured for Kubernetes 1.36 and rounded up. */
+export const controlPlaneNeeds: BuildNeeds = {
+  what: 'the control plane',
+  binary: 300,
+  buildCache: 3200,
+  modules: 900,
+  marker: 'k8s.io',
+}
 
 export type BuildPlaces = { cache: string; goCache: string; modules: string }
 
 /** Rejects with `NO_DISK_SPACE`, naming the directory, what is free and what is needed. Modules already there need no room. */
-export async function requireDiskSpace(places: BuildPlaces, free = freeMegabytes): Promise<void> {
-  const haveModules = await exists(join(places.modules, 'k8s.io'))
+export async function requireDiskSpace(places: BuildPlaces, needs: BuildNeeds, free = freeMegabytes): Promise<void> {
+  const haveModules = await exists(join(places.modules, needs.marker))
   const wanted: [string, number][] = [
     [places.cache, needs.binary],
     [places.goCache, needs.buildCache],
@@ -27,7 +36,7 @@ export async function requireDiskSpace(places: BuildPlaces, free = freeMegabytes
     if (available < needed) {
       throw new LocalplaneError(
         'NO_DISK_SPACE',
-        `building the control plane needs ${needed} MiB on the disk of ${path}, which has ${available} MiB free; ` +
+        `building ${needs.what} needs ${needed} MiB on the disk of ${path}, which has ${available} MiB free; ` +
           'make room, or put the caches elsewhere (XDG_CACHE_HOME, GOCACHE, GOMODCACHE)',
       )
     }

@@ -3,7 +3,7 @@ import { execFile, spawn } from 'node:child_process'
 import { delimiter } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import type { Sources } from './build-inputs.ts'
+import type { GoSources } from './build-inputs.ts'
 import { compileProgress, downloadProgress, type Progress } from './build-progress.ts'
 import { LocalplaneError } from './errors.ts'
 import { commandLine } from './processes.ts'
@@ -41,7 +41,7 @@ export async function findToolchain(env: NodeJS.ProcessEnv, dir: string, places 
 
 export type CompileRequest = {
   toolchain: Toolchain
-  sources: Sources
+  sources: GoSources
   output: string
   env: NodeJS.ProcessEnv
   log: (line: string) => void
@@ -51,10 +51,14 @@ export type CompileRequest = {
 /** Downloads, compiles and links. Rejects with `BUILD_FAILED` or `NO_DISK_SPACE`. */
 export async function compile(request: CompileRequest): Promise<void> {
   const { sources, output, log } = request
-  const packages = await runGo(request, ['list', '-deps', '-f', '{{.ImportPath}}', '.'], downloadProgress(sources.moduleCount))
+  const packages = await runGo(
+    request,
+    ['list', '-deps', '-f', '{{.ImportPath}}', ...sources.flags, sources.target],
+    downloadProgress(sources.moduleCount),
+  )
   const total = packages.length
   log(`all modules are here; compiling up to ${total} packages`)
-  await runGo(request, ['build', '-v', ...sources.flags, '-o', output, '.'], compileProgress(total))
+  await runGo(request, ['build', '-v', ...sources.flags, '-o', output, sources.target], compileProgress(total))
 }
 
 /** Resolves with the lines of its standard output. The progress sees those of standard error. */

@@ -19,8 +19,9 @@ export {
   tailAudit,
 } from './audit.ts'
 export type { Identity } from './certificates.ts'
-export { type ControlPlane, cacheRoot, type EnsureOptions, ensureControlPlane, type Log } from './control-plane.ts'
+export { type ControlPlane, ensureControlPlane } from './control-plane.ts'
 export { LocalplaneError, type LocalplaneErrorCode } from './errors.ts'
+export { cacheRoot, type EnsureOptions, type Log } from './go-program.ts'
 export {
   type Installed,
   type InstallOptions,
@@ -36,3 +37,4 @@ export { type Plane, type PlaneOptions, startPlane } from './plane.ts'
 export { attachPlane, type PlaneAccess, type ServiceAccount } from './plane-access.ts'
 export { findRunningPlane, type PlaneState } from './plane-state.ts'
 export { findProcess, isAlive, type ProcessIdentity } from './processes.ts'
+export { ensurePromtool } from './promtool.ts'

@@ -1,10 +1,11 @@
 /** NSO as one value: caches, allocator, data planes and all controllers on one client. Nothing runs before `run`. */
-import { managers, NetworkInterface, NetworkInterfaceClaim, statusOwners } from '@nso/api'
+import { claimConditions, managers, NetworkInterface, NetworkInterfaceClaim, ownership, statusOwners } from '@nso/api'
 import {
   type Classify,
   type Clock,
   type Controller,
   createCache,
+  createHandover,
   createLogger,
   createManager,
   createStatusWriter,
@@ -15,13 +16,14 @@ import {
   linkedSignal,
   type Manager,
   type ManagerOptions,
+  registerConditionGauges,
   systemClock,
   type Transport,
 } from 'kube-control-loop'
 import { createBuiltinAllocator } from './addresses/index.ts'
 import { type Caches, createCaches } from './caches.ts'
 import { createClaimController } from './claim/index.ts'
-import { createDataPlanes, type DataPlaneModule } from './dataplane/index.ts'
+import { createDataPlanes, type DataPlaneModule, registerAttachmentGauges } from './dataplane/index.ts'
 import { createEarlyStatus } from './early-status.ts'
 import { createInterfaceController } from './interface/index.ts'
 import { createNetworkControllers } from './network/index.ts'
@@ -94,6 +96,7 @@ export function createOperator(options: OperatorOptions): Operator {
   })
   const controllers = createControllers({ manager, caches, dataPlanes, settings, clock })
   for (const controller of controllers) manager.add(controller)
+  registerGauges({ manager, caches, dataPlanes, settings, clock })
   return {
     manager,
     caches,
@@ -143,14 +146,35 @@ function createControllers({ manager, caches, dataPlanes, settings, clock }: Par
   return [claim, nic, ...dataPlanes.controllers, ...networks]
 }
 
+/** What stands, as the caches hold it; on every replica. */
+function registerGauges({ manager, caches, dataPlanes, clock }: Parts): void {
+  const { registry } = manager.metrics
+  registerConditionGauges({
+    registry,
+    clock,
+    cache: caches.claims,
+    condition: claimConditions.Ready,
+    names: { count: 'nso_claims', oldest: 'nso_claim_oldest_not_ready_seconds' },
+    what: 'claims',
+  })
+  registerAttachmentGauges({ registry, clock, caches, planes: dataPlanes.planes })
+}
+
 /** Every write of the claim and interface controllers comes from one of these. */
 function createWriters(manager: Manager, caches: Caches) {
   const claims = { ...manager.writers, kind: NetworkInterfaceClaim, cache: caches.claims, controller: 'networkinterfaceclaim' }
   const interfaces = { ...manager.writers, kind: NetworkInterface, cache: caches.interfaces }
   const recordEvent = manager.events.record
+  const claimHandover = createHandover({ ...claims, manager: managers.claim, table: ownership })
+  const nicHandover = createHandover({
+    ...interfaces,
+    controller: 'networkinterface',
+    manager: managers.interface,
+    table: ownership,
+  })
   return {
     claim: createWriter({ ...claims, manager: managers.claim, writes: ['addFinalizer', 'removeFinalizer'] }),
-    claimStatus: createStatusWriter({ ...claims, owner: statusOwners.claim, recordEvent }),
+    claimStatus: createStatusWriter({ ...claims, ...claimHandover, owner: statusOwners.claim, recordEvent }),
     claimInterface: createWriter({
       ...interfaces,
       controller: 'networkinterfaceclaim',
@@ -165,6 +189,7 @@ function createWriters(manager: Manager, caches: Caches) {
     }),
     interfaceStatus: createStatusWriter({
       ...interfaces,
+      ...nicHandover,
       controller: 'networkinterface',
       owner: statusOwners.interface,
       recordEvent,

@@ -171,12 +171,10 @@ const turnedAway: Row[] = [
   },
   {
     says: 'a family that the network does not carry',
-    given: { families: ['IPv4'] },
+    // The subnet stands from the start: of two cures in a row NSO may see the second first.
+    given: { families: ['IPv4'], subnets: [aSubnet('IPv6')] },
     reason: 'AddressFamilyNotCarried',
-    cure: async (namespace) => {
-      await create(world.client, subnetObject(namespace, 'late'))
-      await merge(world.client, NetworkContext, namespace, 'net-here', { spec: { ipFamilies: ['IPv4', 'IPv6'] } })
-    },
+    cure: (namespace) => merge(world.client, NetworkContext, namespace, 'net-here', { spec: { ipFamilies: ['IPv4', 'IPv6'] } }),
   },
   {
     says: 'a family without a subnet yet',
@@ -346,6 +344,35 @@ test('an annotation on a settled claim causes no write', async () => {
       { fieldManager: 'test' },
       AbortSignal.timeout(5_000),
     )
+    await settled(namespace)
+  })
+  assert.deepEqual(
+    writes.filter((one) => one.userAgent.startsWith('nso-test') && one.namespace === namespace),
+    [],
+  )
+})
+
+test('both statuses say where their reports come from; what others write on that object changes nothing', async () => {
+  const { client } = world
+  const namespace = await world.place()
+  await create(client, aClaim(namespace, 'web-0'))
+  const claim = await ready(namespace, 'web-0')
+  await settled(namespace)
+  const attachment = await find(client, ToyAttachment, namespace, 'web-0')
+  const { uid, generation } = attachment?.metadata ?? {}
+  const object = { apiVersion: 'toy.example.dev/v1', kind: 'ToyAttachment', name: 'web-0', uid }
+  const reported = { dataPlane: 'toy', object, generation, manager: 'toy-plane' }
+  const sources = [
+    { type: 'Prepared', ...reported, condition: 'Ready' },
+    { type: 'Programmed', ...reported, condition: 'Programmed' },
+  ]
+  assert.deepEqual(claim.status?.conditionSources, sources)
+  assert.deepEqual((await find(client, NetworkInterface, namespace, 'web-0'))?.status?.conditionSources, sources)
+
+  const writes = await world.writesDuring(async () => {
+    const at = { name: 'web-0', namespace }
+    const labels = [{ op: 'add', path: '/metadata/labels', value: { team: 'x' } }] as const
+    await client.jsonPatch(ToyAttachment, at, labels, { fieldManager: 'another' }, AbortSignal.timeout(5_000))
     await settled(namespace)
   })
   assert.deepEqual(

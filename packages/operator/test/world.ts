@@ -5,6 +5,7 @@
 import { type NetworkContext, NetworkInterfaceClaim, nsoAccount, nsoManifests, type Subnet } from '@nso/api'
 import {
   type Client,
+  type Clock,
   createAccessSource,
   createClient,
   createHttpTransport,
@@ -28,6 +29,14 @@ export const location = 'here'
 
 export type Running = { operator: Operator; stop(): Promise<void> }
 
+export type StartOptions = {
+  settings?: Partial<Settings>
+  wrap?: (transport: Transport) => Transport
+  log?: Logger
+  /** Absent: the system's. */
+  clock?: Clock
+}
+
 export type World = {
   readonly plane: Plane
   /** Holds every version of every object against the tables, and fails the disposal where one is not as documented. */
@@ -38,7 +47,7 @@ export type World = {
   /** A namespace with network `net`, present here, with an IPv6 subnet. */
   place(options?: Place): Promise<string>
   /** Starts another NSO; `wrap` puts a layer between it and the server. */
-  startNso(options?: { settings?: Partial<Settings>; wrap?: (transport: Transport) => Transport; log?: Logger }): Promise<Running>
+  startNso(options?: StartOptions): Promise<Running>
   /** Writes made while `act` ran, and until the audit log had them all. */
   writesDuring(act: () => Promise<unknown>): Promise<AuditEntry[]>
   [Symbol.asyncDispose](): Promise<void>
@@ -95,10 +104,7 @@ function transportFor(kubeconfig: string, userAgent: string): Transport {
   return createHttpTransport({ access, clock: systemClock, userAgent })
 }
 
-async function startNso(
-  plane: Plane,
-  given: { settings?: Partial<Settings>; wrap?: (transport: Transport) => Transport; log?: Logger },
-): Promise<Running> {
+async function startNso(plane: Plane, given: StartOptions): Promise<Running> {
   const kubeconfig = await plane.kubeconfigFor({ serviceAccount: nsoAccount })
   const transport = transportFor(kubeconfig, 'nso-test/1')
   const operator = createOperator({
@@ -106,6 +112,7 @@ async function startNso(
     identity: crypto.randomUUID(),
     settings: { location, networkControllers: false, ...given.settings },
     drainMs: 50,
+    ...(given.clock ? { clock: given.clock } : {}),
     log: given.log ?? createLogger({ name: 'nso', level: process.env.TEST_LOG === 'debug' ? 'debug' : 'error' }),
   })
   const stop = new AbortController()

@@ -245,9 +245,13 @@ test('managedFields are shown once and never stored', async () => {
     { onManagedFields: (_, entries) => managers.push(...entries.map(({ manager }) => manager)) },
     widget('a', '5', { managedFields: [{ manager: 'one' }] }),
   )
+  const heard: (string | undefined)[] = []
+  const end = world.cache.onManagedFields((_, entries) => heard.push(...entries.map(({ manager }) => manager)))
   world.watch.send('MODIFIED', widget('a', '101', { managedFields: [{ manager: 'two' }] }))
   await turns()
-  assert.deepEqual(managers, ['one', 'two'])
+  end()
+  world.cache.absorb(widget('a', '102', { managedFields: [{ manager: 'three' }] }))
+  assert.deepEqual([managers, heard], [['one', 'two', 'three'], ['two']])
   assert.ok(!('managedFields' in (world.cache.get('default/a')?.metadata ?? {})))
   await world.end()
 })

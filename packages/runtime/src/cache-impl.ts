@@ -5,7 +5,7 @@ import type { Cache, CacheOptions, CacheState, Change } from './cache.ts'
 import { createCacheContent } from './cache-content.ts'
 import type { Client } from './client.ts'
 import type { Clock } from './clock.ts'
-import type { Kind, KubeObject } from './kind.ts'
+import type { Kind, KubeObject, ManagedFieldsEntry } from './kind.ts'
 import type { Logger } from './log.ts'
 import { createReflector, type ReflectorMetrics, type ReflectorOptions } from './reflector.ts'
 
@@ -22,6 +22,8 @@ export type FollowedCache<S = unknown, T = unknown> = Cache<S, T> & {
   /** How many objects, indexed values and remembered deletions are held: flat when the world is. */
   readonly held: { objects: number; indexedValues: number; graves: number }
 }
+
+type Owned<S, T> = { object: KubeObject<S, T>; entries: readonly ManagedFieldsEntry[] }
 
 export const noCacheMetrics: CacheMetrics = { listed() {}, streamEnded() {}, handlerFailed() {} }
 
@@ -41,7 +43,12 @@ export function createCache<S, T>(
     metrics.handlerFailed(kind.plural)
     log.error({ err: error, what }, 'a cache callback failed')
   }
-  const content = createCacheContent(kind, options, (what, call) => {
+  const owners = createBroadcast<Owned<S, T>>(callbackFailed('managedFields'))
+  const onManagedFields: CacheOptions<S, T>['onManagedFields'] = (object, entries) => {
+    owners.tell([{ object, entries }])
+    options.onManagedFields?.(object, entries)
+  }
+  const content = createCacheContent(kind, { ...options, onManagedFields }, (what, call) => {
     try {
       call()
     } catch (error) {
@@ -105,6 +112,7 @@ export function createCache<S, T>(
     values: store.values,
     by: store.by,
     subscribe: changes.subscribe,
+    onManagedFields: (handler) => owners.subscribe(({ object, entries }) => handler(object, entries)),
     onState: states.subscribe,
     absorb: (object) => changes.tell(content.absorbed(object)),
     absorbGone: (object) => changes.tell(content.gone(object)),

@@ -25,6 +25,11 @@ export type Cache<S = unknown, T = unknown> = {
   by(index: string, value: string): readonly KubeObject<S, T>[]
   /** Calls back after each change, synchronously and in order; the returned function ends it. New subscribers get no replay. */
   subscribe(handler: (change: Change<KubeObject<S, T>>) => void): () => void
+  /**
+   * Calls back with the managedFields of each version before they are dropped, and before subscribers hear of that version.
+   * New ones get no replay.
+   */
+  onManagedFields(handler: (object: KubeObject<S, T>, entries: readonly ManagedFieldsEntry[]) => void): () => void
   /** Calls back when `state` moves. */
   onState(handler: (state: CacheState) => void): () => void
   /**

@@ -6,6 +6,9 @@ import type { ConditionIntent } from './ownership.ts'
 
 export type ConditionStatus = 'True' | 'False' | 'Unknown'
 
+/** In the order in which people are told of them. */
+export const reasonStatuses = ['True', 'False', 'Unknown'] as const satisfies readonly ConditionStatus[]
+
 /** Reasons per status. An empty list: the condition never has this status. */
 export type Reasons = { readonly [S in ConditionStatus]: readonly string[] }
 
@@ -29,6 +32,25 @@ export type ReportedCondition<
 > = ConditionDefinition<Type, R> & {
   /** The one escape from the list: a reason that the reporting component documents. The caller has checked that it is a CamelCase word. */
   reported(status: Open, reason: string, message: string, observedGeneration?: number): ConditionIntent<Type>
+}
+
+/** What a reason tells people. */
+export type ReasonText = {
+  /** What is the case. */
+  readonly means: string
+  /** What to do about it, and where. */
+  readonly todo: string
+}
+
+type ConditionsByKind = Readonly<Record<string, Readonly<Record<string, ConditionDefinition>>>>
+
+/** A text for each listed reason, by kind, type and status: a reason without one does not compile, nor a text without a reason. */
+export type ReasonTexts<Kinds extends ConditionsByKind = ConditionsByKind> = {
+  readonly [Kind in keyof Kinds]: {
+    readonly [Type in keyof Kinds[Kind]]: {
+      readonly [S in ConditionStatus]: Readonly<Record<Kinds[Kind][Type]['reasons'][S][number], ReasonText>>
+    }
+  }
 }
 
 /** What metav1.Condition accepts as a reason. */

@@ -129,6 +129,12 @@ export function createAccessSource(options: AccessOptions): AccessSource {
   }
 }
 
+/** The same access under another user's name, as kubectl's `--as`: the server asks whether that is permitted. */
+export function actingAs(source: AccessSource, user: string): AccessSource {
+  const as = (access: Access): Access => ({ ...access, headers: { ...access.headers, 'impersonate-user': user } })
+  return { current: async () => as(await source.current()), refresh: async () => as(await source.refresh()) }
+}
+
 /** Access that never changes: for tests and for local servers whose credentials are at hand. */
 export function fixedAccess(access: {
   server: string

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createConflictTeller, secondWrites, shownWrites } from './conflict-teller.ts'
+import { createContention } from './contention.ts'
 import type { KubeObject } from './kind.ts'
-import { createStatusMemory } from './status-memory.ts'
+import { createManualClock } from './manual-clock.ts'
 import { noWriteMetrics } from './write-metrics.ts'
 
 const widget: KubeObject = {
@@ -13,14 +14,14 @@ const widget: KubeObject = {
 }
 
 function bed() {
-  const memory = createStatusMemory()
+  const clock = createManualClock()
   const counted: string[] = []
   const events: unknown[] = []
   const lines: unknown[] = []
   const tell = createConflictTeller({
     resource: 'widgets',
     owner: 'owner',
-    memory,
+    contention: createContention({ clock }),
     metrics: {
       ...noWriteMetrics,
       ownershipConflict: ({ resource, field, manager }) => counted.push(`${resource} ${field} ${manager}`),
@@ -28,7 +29,7 @@ function bed() {
     log: { debug: () => assert.fail('people must see it'), warn: (fields) => lines.push(fields) },
     recordEvent: (regarding, event) => events.push({ regarding: regarding.metadata.name, ...event }),
   })
-  return { tell, memory, counted, events, lines }
+  return { tell, clock, counted, events, lines }
 }
 
 test('a manager that wrote two paths: two counts, one event and one log line, in the order of the alphabet', () => {
@@ -51,13 +52,16 @@ test('a manager that wrote two paths: two counts, one event and one log line, in
   assert.deepEqual(lines, [{ resource: 'widgets', key: 'space/a', manager: 'rogue', paths: ['conditions/Ready', 'vpc'] }])
 })
 
-test('an episode that stands is not told again; another manager is', () => {
-  const { tell, counted, events } = bed()
+test('an episode that stands is not told again; another manager is, and the next episode', async () => {
+  const { tell, clock, counted, events } = bed()
   tell(widget, [{ path: 'vpc', manager: 'rogue' }])
   tell(widget, [{ path: 'vpc', manager: 'rogue' }])
   assert.deepEqual([counted.length, events.length], [1, 1])
   tell(widget, [{ path: 'vpc', manager: 'other' }])
   assert.deepEqual([counted.length, events.length], [2, 2])
+  await clock.advance(30_000)
+  tell(widget, [{ path: 'vpc', manager: 'rogue' }])
+  assert.deepEqual([counted.length, events.length], [3, 3])
 })
 
 test('where nobody listens it is counted all the same', () => {
@@ -65,7 +69,7 @@ test('where nobody listens it is counted all the same', () => {
   const tell = createConflictTeller({
     resource: 'widgets',
     owner: 'owner',
-    memory: createStatusMemory(),
+    contention: createContention({ clock: createManualClock() }),
     metrics: { ...noWriteMetrics, ownershipConflict: ({ field }) => counted.push(field) },
   })
   tell(widget, [{ path: 'vpc', manager: 'rogue' }])
@@ -79,16 +83,15 @@ test('conflicts name documented paths', () => {
 
 describe('what an answer shows', () => {
   const owners = new Map([['vpc', ['rogue', 'old']]])
-  const table: { says: string; owners: typeof owners; taken: string[]; told: string[]; want: string[] }[] = [
-    { says: 'nothing', owners: new Map(), taken: [], told: [], want: [] },
-    { says: 'every owner of a path', owners, taken: [], told: [], want: ['vpc rogue', 'vpc old'] },
-    { says: 'a change without a trace', owners: new Map(), taken: ['vpc'], told: [], want: ['vpc unknown'] },
-    { says: 'a change whose owner stands there', owners, taken: ['vpc'], told: [], want: ['vpc rogue', 'vpc old'] },
-    { says: 'a change whose author was told', owners: new Map(), taken: ['vpc', 'note'], told: ['vpc'], want: ['note unknown'] },
+  const table: { says: string; owners: typeof owners; taken: string[]; want: string[] }[] = [
+    { says: 'nothing', owners: new Map(), taken: [], want: [] },
+    { says: 'every owner of a path', owners, taken: [], want: ['vpc rogue', 'vpc old'] },
+    { says: 'a change without a trace', owners: new Map(), taken: ['vpc'], want: ['vpc unknown'] },
+    { says: 'a change whose owner stands there', owners, taken: ['vpc'], want: ['vpc rogue', 'vpc old'] },
   ]
-  for (const { says, owners: standing, taken, told, want } of table) {
+  for (const { says, owners: standing, taken, want } of table) {
     test(says, () => {
-      const shown = shownWrites(standing, taken, new Set(told))
+      const shown = shownWrites(standing, taken)
       assert.deepEqual(
         shown.map(({ path, manager }) => `${path} ${manager}`),
         want,

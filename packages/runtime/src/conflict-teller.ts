@@ -1,8 +1,8 @@
 /** Makes second writers of documented status paths visible: counts, logs and tells people, once per episode. */
+import { type Contention, unknownManager } from './contention.ts'
 import { type KubeObject, keyOf } from './kind.ts'
 import { documentedPath } from './managed-fields.ts'
 import type { FieldConflict } from './races.ts'
-import type { StatusMemory } from './status-memory.ts'
 import type { WriteMetrics } from './write-metrics.ts'
 import type { WriteLog } from './write-refusal.ts'
 
@@ -20,8 +20,8 @@ export type ConflictTellerParts = {
   resource: string
   /** Manager of the documented owner. */
   owner: string
-  memory: StatusMemory
-  metrics: WriteMetrics
+  contention: Contention
+  metrics: Pick<WriteMetrics, 'ownershipConflict'>
   log?: WriteLog | undefined
   recordEvent?: RecordWarning | undefined
 }
@@ -31,23 +31,19 @@ export function secondWrites(conflicts: readonly FieldConflict[]): SecondWrite[]
   return conflicts.map(({ manager, field }) => ({ path: documentedPath(field), manager }))
 }
 
-/** Second writes that an answer shows: owners beside the documented one, and changes that nobody owns (`taken` less the paths in `told`). */
-export function shownWrites(
-  owners: ReadonlyMap<string, readonly string[]>,
-  taken: readonly string[],
-  told: ReadonlySet<string>,
-): SecondWrite[] {
-  const silent = taken.filter((path) => !owners.has(path) && !told.has(path)).map((path) => ({ path, manager: 'unknown' }))
+/** Second writes that an answer shows: owners beside the documented one, and changes that nobody owns. */
+export function shownWrites(owners: ReadonlyMap<string, readonly string[]>, taken: readonly string[]): SecondWrite[] {
+  const silent = taken.filter((path) => !owners.has(path)).map((path) => ({ path, manager: unknownManager }))
   const owning = [...owners].flatMap(([path, managers]) => managers.map((manager) => ({ path, manager })))
   return [...owning, ...silent]
 }
 
 /** Counts each path and manager once per episode, and writes one event and one log line per manager. */
 export function createConflictTeller(parts: ConflictTellerParts): (object: KubeObject, writes: readonly SecondWrite[]) => void {
-  const { resource, owner, memory, metrics, log, recordEvent } = parts
+  const { resource, owner, contention, metrics, log, recordEvent } = parts
   return (object, writes) => {
     const key = keyOf(object)
-    const fresh = writes.filter(({ path, manager }) => memory.opens(key, path, manager))
+    const fresh = writes.filter(({ path, manager }) => contention.isNews(object, path, manager))
     const byManager = Map.groupBy(fresh, (each) => each.manager)
     for (const [manager, ofManager] of byManager) {
       const paths = ofManager.map((each) => each.path).sort()

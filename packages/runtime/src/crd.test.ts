@@ -119,6 +119,18 @@ test('descriptions name who writes a field, and what nobody writes', () => {
   assert.equal(inSpec('description'), 'A spec. Written only by the user, at creation.')
 })
 
+test('descriptions say, where the table does, what a field comes from', () => {
+  const row = ownershipOf(Widget, table)
+  assert.ok(row)
+  const texts = { phase: { when: 'at noon', source: 'the paint' }, 'conditions/Dry': { when: 'at noon', source: 'the air' } }
+  const described = at(crdOf(Widget, { ...row, texts }), 'spec.versions.0.schema.openAPIV3Schema.properties.status.properties')
+  assert.equal(at(described, 'phase.description'), 'Phase. Written only by painter, from the paint.')
+  assert.equal(
+    at(described, 'conditions.description'),
+    'All. Ready: Written only by painter. Dry: Written only by painter, from the air. Held: Written only by the holder.',
+  )
+})
+
 test('without a table nobody is named, and the schema is the same otherwise', () => {
   const plain = JSON.stringify(crdOf(Widget))
   assert.ok(!plain.includes('Written only'))

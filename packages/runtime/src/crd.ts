@@ -36,10 +36,14 @@ const named = ({ writer, identity }: { writer: string; identity: string }) => (w
 
 const sentence = (...parts: (string | undefined)[]) => parts.filter(Boolean).join(' ')
 
-/** Who writes each status path: `field` or `conditions/<Type>` to a sentence. */
+/** Who writes each status path, and from what: `field` or `conditions/<Type>` to a sentence. */
 function writersOf(ownership: ResourceOwnership): Map<string, string> {
+  const source = (path: string) => {
+    const text = ownership.texts?.[path]
+    return text ? `, from ${text.source}` : ''
+  }
   const written = ownership.status.flatMap((owner) =>
-    owner.owns.map((path): [string, string] => [path, `Written only by ${named(owner)}.`]),
+    owner.owns.map((path): [string, string] => [path, `Written only by ${named(owner)}${source(path)}.`]),
   )
   const reserved = (ownership.reserved ?? []).map(({ path, why }): [string, string] => [
     path,

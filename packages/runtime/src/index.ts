@@ -1,3 +1,19 @@
+export {
+  type InForceOptions,
+  NotInForce,
+  type OwnershipProbe,
+  ownershipInForce,
+} from './admission/in-force.ts'
+export {
+  aboutParameters,
+  modeLabel,
+  type OwnershipEnforcement,
+  type OwnershipMode,
+  ownershipParameters,
+  ownershipPolicies,
+  parametersName,
+  policyName,
+} from './admission/policy.ts'
 export { ApiError, ConnectionBroken, type Refusal, type StatusCause, type StatusDetails } from './api-error.ts'
 export { backoff, type Jitter } from './backoff.ts'
 export type { Cache, CacheOptions, CacheState, Change } from './cache.ts'
@@ -9,14 +25,19 @@ export {
   type ConditionStatus,
   condition,
   type Reasons,
+  type ReasonText,
+  type ReasonTexts,
   type ReportedCondition,
   reasonPattern,
+  reasonStatuses,
   reportedCondition,
 } from './condition.ts'
+export { type ConditionGauges, registerConditionGauges } from './condition-gauges.ts'
 export {
   type Access,
   type AccessOptions,
   type AccessSource,
+  actingAs,
   createAccessSource,
   fixedAccess,
   type TlsSettings,
@@ -60,16 +81,37 @@ export { createManager, type Manager, type ManagerOptions } from './manager.ts'
 export type { Manifest, ManifestFile } from './manifest.ts'
 export { createMetrics, type Metrics } from './metrics.ts'
 export { microTime, parseTime } from './micro-time.ts'
+export {
+  createHandover,
+  type Handover,
+  type HandoverOptions,
+  type Inheritance,
+  type LegacyPath,
+  legacyPaths,
+  type MigrateAll,
+  type Migrated,
+  type MigrateObject,
+  type Migration,
+  type MigrationRun,
+  migrateAll,
+  migrateEntries,
+  migrateObject,
+  ownersIn,
+  runMigration,
+} from './migration/index.ts'
 export { createWriter } from './object-writer.ts'
 export { again, type Outcome, settled, waiting } from './outcome.ts'
 export type {
   Condition,
   ConditionIntent,
+  DocumentedOwnership,
   MetadataOwner,
   OwnershipTable,
+  PathText,
   ResourceOwnership,
   StatusIntent,
   StatusOwner,
+  StatusTexts,
 } from './ownership.ts'
 export { PassTooLong } from './pass-end.ts'
 export { type AddOptions, createQueue, type Queue, type QueueMetrics } from './queue.ts'
@@ -119,6 +161,7 @@ export {
   text,
   textMap,
 } from './schema.ts'
+export { type GaugeDefinition, registerScrapedGauges, type Series } from './scraped-gauges.ts'
 export { type Check, createOpsServer, type OpsServer, type OpsServerOptions } from './server.ts'
 export { BadStatusIntent } from './status-intent.ts'
 export { createStatusWriter, type StatusWriterOptions } from './status-writer.ts'
@@ -132,6 +175,7 @@ export {
   KindUnserved,
   type RaceCause,
   WriteGone,
+  WriteHeldBack,
   WriteRaced,
   type WriteTarget,
   type WriteVerb,

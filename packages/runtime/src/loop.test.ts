@@ -8,7 +8,7 @@ import { createLoop, type LoopParts, type PassResult } from './loop.ts'
 import { createManualClock, turns } from './manual-clock.ts'
 import { createMetrics } from './metrics.ts'
 import { again, type Outcome, settled, waiting } from './outcome.ts'
-import { KindUnserved, WriteGone, WriteRaced, type WriteTarget } from './write-signals.ts'
+import { KindUnserved, WriteGone, WriteHeldBack, WriteRaced, type WriteTarget } from './write-signals.ts'
 
 const target: WriteTarget = { controller: 'sample', resource: 'widgets', verb: 'patch', key: 'default/a' }
 
@@ -128,6 +128,16 @@ const ends: {
       throw new WriteRaced(target, 'stale')
     },
     result: 'requeue',
+    errors: 0,
+    level: 'debug',
+    again: true,
+  },
+  {
+    says: 'a write that was held back: follows in a moment, no error, no race',
+    first: () => {
+      throw new WriteHeldBack(target, 500)
+    },
+    result: 'requeue_after',
     errors: 0,
     level: 'debug',
     again: true,

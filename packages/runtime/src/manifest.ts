@@ -7,5 +7,9 @@ export type Manifest = {
   [field: string]: unknown
 }
 
-/** One generated file; `path` is relative to the folder of the application. */
-export type ManifestFile = { readonly path: string; readonly objects: readonly Manifest[] }
+/** One generated file; `path` is relative to the folder of the application, `about` what its reader must know, in lines. */
+export type ManifestFile = {
+  readonly path: string
+  readonly objects: readonly Manifest[]
+  readonly about?: readonly string[]
+}

@@ -162,10 +162,30 @@ function writeMetrics(registry: Registry, prefix: string): WriteMetrics {
     labelNames: ['resource', 'field', 'manager'] as const,
     registers,
   })
+  const rounds = new Counter({
+    name: `${prefix}status_ownership_rounds_total`,
+    help: 'Times a documented writer took its status fields back from another manager; keeps rising while they fight',
+    labelNames: ['resource'] as const,
+    registers,
+  })
+  const managerLabel = fewLabels(mostManagers)
   return {
     raceRequeue: (labels) => races.inc(labels),
     gone: (labels) => gone.inc(labels),
-    ownershipConflict: (labels) => conflicts.inc(labels),
+    ownershipConflict: ({ manager, ...labels }) => conflicts.inc({ ...labels, manager: managerLabel(manager) }),
+    ownershipRound: (labels) => rounds.inc(labels),
+  }
+}
+
+/** Anyone may call itself anything. */
+const mostManagers = 50
+
+/** The first `most` different values as they are; all that come later are `other`. */
+function fewLabels(most: number): (value: string) => string {
+  const known = new Set<string>()
+  return (value) => {
+    if (known.size < most) known.add(value)
+    return known.has(value) ? value : 'other'
   }
 }
 

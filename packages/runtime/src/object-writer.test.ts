@@ -42,7 +42,12 @@ function bed(options: { mayBeUnserved?: boolean; classify?: Classify; cache?: un
   const counted: string[] = []
   const count = (what: string) => (labels: WriteLabels) =>
     counted.push(`${what} ${labels.controller} ${labels.resource} ${labels.verb} ${labels.cause}`)
-  const metrics = { raceRequeue: count('raced'), gone: count('gone'), ownershipConflict: () => assert.fail('no status here') }
+  const metrics = {
+    raceRequeue: count('raced'),
+    gone: count('gone'),
+    ownershipConflict: () => assert.fail('no status here'),
+    ownershipRound: () => assert.fail('no status here'),
+  }
   const told: string[] = []
   const cache = {
     absorb: (object: Widget) => told.push(`absorbed ${keyOf(object)} ${object.metadata.uid} ${object.metadata.resourceVersion}`),

@@ -34,6 +34,18 @@ export type MetadataOwner = {
   readonly formerly?: readonly string[]
   /** Others write here too, by right: documented, and left to permissions. */
   readonly shared?: true
+  /** One phrase for people: where what is written comes from. */
+  readonly source?: string
+  /** Keys of a map that other programs read, where `path` is the map. */
+  readonly keys?: readonly string[]
+}
+
+/** What people want to know of one status path beyond its writer: when it changes, and where it comes from. */
+export type PathText = { readonly when: string; readonly source: string }
+
+/** A text for each path of these owners: a path without one does not compile, nor a text without a path. */
+export type StatusTexts<Owners extends Readonly<Record<string, StatusOwner>>> = {
+  readonly [Name in keyof Owners]: Readonly<Record<Owners[Name]['owns'][number], PathText>>
 }
 
 export type ResourceOwnership = {
@@ -55,6 +67,16 @@ export type ResourceOwnership = {
    * managedFields are moved to the documented writers before the first apply.
    */
   readonly legacy?: readonly string[]
+  /** Paths of metadata that are of others, so that no writer of the table touches them, with what they are. */
+  readonly foreign?: readonly { readonly path: string; readonly why: string }[]
+  /** By status path. */
+  readonly texts?: Readonly<Record<string, PathText>>
+}
+
+/** A row that tells people everything: required where pages are made from a table. */
+export type DocumentedOwnership = Omit<ResourceOwnership, 'metadata' | 'texts'> & {
+  readonly texts: Readonly<Record<string, PathText>>
+  readonly metadata: readonly (MetadataOwner & { readonly source: string })[]
 }
 
 export type OwnershipTable = readonly ResourceOwnership[]

@@ -1,7 +1,7 @@
 /** How a pass ended: an outcome, or what was thrown, told apart once for all controllers. */
 import { LeadershipLost } from './fenced-transport.ts'
-import type { Outcome } from './outcome.ts'
-import { KindUnserved, WriteGone, WriteRaced } from './write-signals.ts'
+import { again, type Outcome } from './outcome.ts'
+import { KindUnserved, WriteGone, WriteHeldBack, WriteRaced } from './write-signals.ts'
 
 export type PassEnd =
   | Outcome
@@ -26,6 +26,7 @@ export class PassTooLong extends Error {
 
 export function passEndOf(error: unknown, isKilled: boolean): PassEnd {
   if (error instanceof WriteRaced) return { kind: 'raced', error }
+  if (error instanceof WriteHeldBack) return again(error.afterMs, error.message)
   if (error instanceof WriteGone) return { kind: 'gone', error }
   if (error instanceof KindUnserved) return { kind: 'unserved', error }
   if (error instanceof LeadershipLost || isKilled) return { kind: 'stopped' }

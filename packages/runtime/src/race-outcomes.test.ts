@@ -188,7 +188,12 @@ test('what refusals mean can be given: then nothing is a race', async () => {
   const count = (what: string) => () => void counted.push(what)
   const writer = createWriter({
     client: createClient(one.wire, { clock: one.clock, jitter: () => 1, retryForMs: 0 }),
-    metrics: { raceRequeue: count('raced'), gone: count('gone'), ownershipConflict: count('conflict') },
+    metrics: {
+      raceRequeue: count('raced'),
+      gone: count('gone'),
+      ownershipConflict: count('conflict'),
+      ownershipRound: count('round'),
+    },
     registry: createWriteRegistry(),
     log,
     kind: widget,

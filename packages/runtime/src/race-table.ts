@@ -53,7 +53,7 @@ export type RaceRow<W> =
       readonly wake?: Step<W>
     })
   | (Any<W> & {
-      readonly verb: 'patch' | 'add-finalizer' | 'remove-finalizer'
+      readonly verb: 'patch' | 'add-finalizer' | 'remove-finalizer' | 'migrate'
       /** Held before it is sent: changes what was read. */
       readonly move: Step<W>
     })
@@ -84,6 +84,9 @@ export function assertTableIsComplete(registered: readonly RegisteredWrite[], ro
 }
 
 type Operation = { op: string; path: string }
+
+const movesOwnership = (body: unknown): boolean =>
+  Array.isArray(body) && body.some((each: Operation) => each.path === '/metadata/managedFields')
 
 const finalizersIn = (body: unknown, op: string): boolean =>
   Array.isArray(body) && body.some((each: Operation) => each.op === op && each.path.startsWith('/metadata/finalizers'))
@@ -127,7 +130,9 @@ export function requestsOf({ kind, name, manager, verb }: RaceRow<never>): Reque
         path: new RegExp(`${object}$`),
         query,
         contentType,
-        where: ({ body }) => !finalizersIn(body, 'add') && !finalizersIn(body, 'remove'),
+        where: ({ body }) => !finalizersIn(body, 'add') && !finalizersIn(body, 'remove') && !movesOwnership(body),
       }
+    case 'migrate':
+      return { method: 'PATCH', path: new RegExp(`${object}$`), query, contentType, where: ({ body }) => movesOwnership(body) }
   }
 }

@@ -126,29 +126,9 @@ describe('an intent that was applied to what stands', () => {
   })
 })
 
-describe('episodes', () => {
-  test('open once per path and manager, until closed', () => {
-    const memory = createStatusMemory()
-    const opens = (path: string, manager: string) => memory.opens('a', path, manager)
-    assert.deepEqual([opens('vpc', 'x'), opens('vpc', 'x'), opens('vpc', 'y'), opens('ref', 'x')], [true, false, true, true])
-    assert.equal(memory.opens('b', 'vpc', 'x'), true)
-    memory.closeEpisodes('a')
-    assert.deepEqual([opens('vpc', 'x'), memory.opens('b', 'vpc', 'x')], [true, false])
-    memory.forget('a')
-    assert.equal(opens('vpc', 'x'), true)
-    memory.clear()
-    assert.equal(memory.opens('b', 'vpc', 'x'), true)
-  })
-})
-
 test('B31: memory is bounded, the oldest goes first', () => {
   const memory = createStatusMemory(2)
   for (const key of ['a', 'b', 'a', 'c']) memory.remember(key, object('9'), form({ vpc: '1' }), form({}))
   const known = ['a', 'b', 'c'].filter((key) => memory.takenSince(key, object('10'), form({})).length > 0)
   assert.deepEqual(known, ['a', 'c'])
-  for (const key of ['a', 'b', 'c']) memory.opens(key, 'vpc', 'x')
-  assert.deepEqual(
-    ['b', 'c', 'a'].map((key) => memory.opens(key, 'vpc', 'x')),
-    [false, false, true],
-  )
 })

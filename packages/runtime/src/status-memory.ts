@@ -1,6 +1,6 @@
 /**
- * What a status writer remembers per object: what its last apply left standing, and which ownership conflicts it has
- * already told. Bounded: the oldest memory goes first, at worst a conflict is told twice or a theft not at all.
+ * What a status writer remembers per object: what its last applies wanted and left standing. Bounded: the oldest memory goes
+ * first, at worst a theft is not told.
  */
 import type { Key, KubeObject } from './kind.ts'
 import { orderOfVersions } from './resource-version.ts'
@@ -24,10 +24,6 @@ export type StatusMemory = {
   lastUnanswered(key: Key, object: KubeObject): OwnForm | undefined
   /** What stands is known now, though it is not of our making: it is not told again. */
   accept(key: Key, object: KubeObject, form: OwnForm): void
-  /** Whether this conflict opens an episode. */
-  opens(key: Key, path: string, manager: string): boolean
-  /** The documented owner has the paths for itself again. */
-  closeEpisodes(key: Key): void
   forget(key: Key): void
   clear(): void
 }
@@ -48,7 +44,6 @@ const mostLost = 8
 export function createStatusMemory(limit = 20_000): StatusMemory {
   const last = new Map<Key, Last>()
   const lost = new Map<Key, { uid: string | undefined; forms: readonly OwnForm[] }>()
-  const episodes = new Map<Key, Set<string>>()
   const remember = (key: Key, object: KubeObject, form: OwnForm, wanted: OwnForm | undefined) => {
     const { uid, resourceVersion } = object.metadata
     lost.delete(key)
@@ -78,24 +73,13 @@ export function createStatusMemory(limit = 20_000): StatusMemory {
     },
     lastUnanswered: (key, object) => lostFormsOf(key, object).at(-1),
     accept: (key, object, form) => remember(key, object, form, undefined),
-    opens(key, path, manager) {
-      const open = episodes.get(key) ?? new Set()
-      const episode = `${path} ${manager}`
-      if (open.has(episode)) return false
-      open.add(episode)
-      setBounded(episodes, key, open, limit)
-      return true
-    },
-    closeEpisodes: (key) => episodes.delete(key),
     forget(key) {
       last.delete(key)
       lost.delete(key)
-      episodes.delete(key)
     },
     clear() {
       last.clear()
       lost.clear()
-      episodes.clear()
     },
   }
 }

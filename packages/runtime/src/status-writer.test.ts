@@ -13,7 +13,7 @@ import { createStatusWriter } from './status-writer.ts'
 import type { ApiResponse } from './transport.ts'
 import type { WriteLabels } from './write-metrics.ts'
 import { createWriteRegistry } from './write-registry.ts'
-import { KindUnserved, WriteGone, WriteRaced } from './write-signals.ts'
+import { KindUnserved, WriteGone, WriteHeldBack, WriteRaced } from './write-signals.ts'
 
 type Condition = { type: string; status: string; reason: string; message: string; lastTransitionTime: string }
 type Status = { vpc?: string; note?: string; conditions?: Condition[] }
@@ -54,13 +54,20 @@ function widgetOf(resourceVersion: string, status: Status | undefined, metadata:
   return status ? { ...object, status } : object
 }
 
-type Options = { mayBeUnserved?: boolean; classify?: Classify; cache?: undefined }
+type Options = {
+  mayBeUnserved?: boolean
+  classify?: Classify
+  cache?: undefined
+  legacy?: readonly string[]
+  migrate?: (object: Widget, signal: AbortSignal) => Promise<Widget>
+}
 
 function bed(options: Options = {}) {
   const wire = scriptTransport()
   const clock = createManualClock(new Date('2030-01-01T00:00:00Z'))
   const client = createClient(wire, { clock, jitter: () => 0, retryForMs: 0 })
   const counted: string[] = []
+  const rounds: string[] = []
   const told: string[] = []
   const events: string[] = []
   const count = (what: string) => (labels: WriteLabels) =>
@@ -70,9 +77,25 @@ function bed(options: Options = {}) {
     gone: count('gone'),
     ownershipConflict: (labels: { resource: string; field: string; manager: string }) =>
       counted.push(`conflict ${labels.resource} ${labels.field} ${labels.manager}`),
+    ownershipRound: ({ resource }: { resource: string }) => rounds.push(resource),
+  }
+  type Seen = (object: Widget, entries: readonly ManagedFieldsEntry[]) => void
+  let seen: Seen = () => {}
+  /** An event of the watch. */
+  const see = (object: Widget) => {
+    seen(object, object.metadata.managedFields ?? [])
+    return object
   }
   const cache = {
-    absorb: (object: Widget) => told.push(`absorbed ${object.metadata.uid} ${object.metadata.resourceVersion}`),
+    absorb(object: Widget) {
+      told.push(`absorbed ${object.metadata.uid} ${object.metadata.resourceVersion}`)
+      see(object)
+    },
+    onManagedFields(handler: Seen) {
+      seen = handler
+      return () => {}
+    },
+    subscribe: () => () => {},
     absorbGone: (object: Widget) => told.push(`gone ${object.metadata.uid}`),
     writing: () => {
       told.push('writing')
@@ -99,7 +122,7 @@ function bed(options: Options = {}) {
     for (const each of answersInOrder.reverse()) wire.on(match).answer('spec' in each ? answers.ok(each) : each)
   }
   const forced = () => wire.sent(applies).map(({ request }) => request.query?.force)
-  return { wire, clock, writer, counted, told, events, registry, script, forced }
+  return { wire, clock, writer, see, counted, rounds, told, events, registry, script, forced }
 }
 
 describe('a status', () => {
@@ -320,25 +343,29 @@ describe('a second writer', () => {
     ])
   })
 
-  test('whom the owner put out and who comes again is told again', async () => {
-    const { writer, script, counted } = bed()
-    const rogue = entry('rogue', { 'f:vpc': {} })
-    script(applies, widgetOf('2', stored, { managedFields: [rogue] }), widgetOf('5', stored, { managedFields: [rogue] }))
-    script(owning, widgetOf('3', stored), widgetOf('6', stored))
-    await writer.status(widgetOf('1', undefined), intent, never)
-    await writer.status(widgetOf('4', undefined), intent, never)
-    assert.equal(counted.filter((each) => each === 'conflict widgets vpc rogue').length, 2)
+  test('who comes again soon after is put out again and not told; after a quiet time that is news', async () => {
+    const { writer, script, counted, rounds, clock } = bed()
+    const rogue = { managedFields: [entry('rogue', { 'f:vpc': {} })] }
+    script(applies, widgetOf('2', stored, rogue), widgetOf('5', stored, rogue), widgetOf('8', stored, rogue))
+    script(owning, widgetOf('3', stored), widgetOf('6', stored), widgetOf('9', stored))
+    for (const [version, told, round] of [
+      ['1', 1, 1],
+      ['4', 1, 2],
+      ['7', 2, 3],
+    ] as const) {
+      if (version === '7') await clock.advance(30_000)
+      await writer.status(widgetOf(version, undefined), intent, never)
+      assert.equal(counted.filter((each) => each === 'conflict widgets vpc rogue').length, told)
+      assert.deepEqual(rounds, new Array(round).fill('widgets'))
+    }
   })
 
   test('who is out after the forced apply needs no more', async () => {
-    const { writer, script, wire, counted } = bed()
+    const { writer, script, wire, counted, rounds } = bed()
     script(applies, conflict, widgetOf('3', stored, { managedFields: [ownEntry] }))
     await writer.status(widgetOf('1', undefined), intent, never)
     assert.equal(wire.sent(owning).length, 0)
-    // The episode is over: the next one is told again.
-    script(applies, conflict, widgetOf('5', stored, { managedFields: [ownEntry] }))
-    await writer.status(widgetOf('4', { vpc: 'theirs' }), intent, never)
-    assert.deepEqual(counted.filter((each) => each === 'conflict widgets vpc other').length, 2)
+    assert.deepEqual([counted, rounds], [told, ['widgets']])
   })
 
   test('who cannot be put out because the object moves is told once, and comes up again', async () => {
@@ -421,11 +448,12 @@ describe('a theft that raises no conflict', () => {
   }
 
   test('a dropped condition is counted as somebody’s, once, and put back', async () => {
-    const { writer, script, counted, events } = await written()
+    const { writer, script, counted, events, rounds, clock } = await written()
     script(applies, widgetOf('4', stored), widgetOf('6', stored))
     await writer.status(widgetOf('3', { vpc: 'x' }), intent, never)
     assert.deepEqual(counted, ['conflict widgets conditions/Ready unknown'])
-    assert.equal(events.length, 1)
+    assert.deepEqual([events.length, rounds], [1, ['widgets']])
+    await clock.advance(30_000)
     await writer.status(widgetOf('5', { vpc: 'x' }), intent, never)
     assert.equal(counted.length, 2, 'a second theft is a second episode')
   })
@@ -476,10 +504,13 @@ describe('a theft that raises no conflict', () => {
   })
 
   test('is counted also where it left what is wanted now', async () => {
-    const { writer, counted, wire } = await written()
+    const { writer, counted, rounds, wire, clock } = await written()
     await writer.status(widgetOf('3', { ...stored, vpc: 'y' }), { ...intent, vpc: 'y' }, never)
     await writer.status(widgetOf('4', { ...stored, vpc: 'y' }), { ...intent, vpc: 'y' }, never)
-    assert.deepEqual(counted, ['conflict widgets vpc unknown'])
+    assert.deepEqual([counted, rounds], [['conflict widgets vpc unknown'], []])
+    await clock.advance(30_000)
+    await writer.status(widgetOf('4', { ...stored, vpc: 'y' }), { ...intent, vpc: 'y' }, never)
+    assert.equal(counted.length, 1, 'what stands is known now')
     await writer.status(widgetOf('5', { ...stored, vpc: 'z' }), { ...intent, vpc: 'z' }, never)
     assert.equal(counted.length, 2, 'a second theft is a second episode')
     assert.equal(wire.requests.length, 1)
@@ -513,5 +544,168 @@ describe('a theft that raises no conflict', () => {
     script(applies, answers.fieldManagerConflict([{ manager: 'rogue', field: '.status.vpc' }]), widgetOf('4', stored))
     await writer.status(widgetOf('3', { ...stored, vpc: 'theirs' }), intent, never)
     assert.deepEqual(counted, ['conflict widgets vpc rogue'])
+  })
+})
+
+describe('others that the watch shows', () => {
+  const copycat = { managedFields: [ownEntry, entry('copycat', { 'f:vpc': {} })] }
+
+  test('a co-owner of equal values is put out though no value differs, and no more is sent then', async () => {
+    const { writer, see, script, forced, wire, counted, rounds } = bed()
+    script(applies, widgetOf('2', stored, copycat))
+    script(owning, widgetOf('3', stored, { managedFields: [ownEntry] }))
+    const stands = await writer.status(see(widgetOf('2', stored, copycat)), intent, never)
+    assert.deepEqual([forced(), wire.sent(owning).length], [['false'], 1])
+    assert.deepEqual([counted, rounds], [['conflict widgets vpc copycat'], ['widgets']])
+    await writer.status(stands, intent, never)
+    assert.equal(wire.requests.length, 2)
+  })
+
+  test('are named for what they changed, before and instead of a trace that is lost', async () => {
+    const { writer, see, script, counted } = bed()
+    script(applies, widgetOf('2', stored), widgetOf('4', stored, { managedFields: [ownEntry] }))
+    await writer.status(widgetOf('1', undefined), intent, never)
+    const stolen = { managedFields: [entry('rogue', { 'f:vpc': {} })] }
+    await writer.status(see(widgetOf('3', { ...stored, vpc: 'theirs' }, stolen)), intent, never)
+    assert.deepEqual(counted, ['conflict widgets vpc rogue'])
+  })
+
+  test('are nobody’s concern on paths that are not documented', async () => {
+    const { writer, see, wire } = bed()
+    await writer.status(see(widgetOf('2', stored, { managedFields: [entry('other', { 'f:odd': {} })] })), intent, never)
+    assert.equal(wire.requests.length, 0)
+  })
+
+  test('are still there when they could not be put out, and are then put out', async () => {
+    const { writer, see, script, wire } = bed()
+    script(applies, widgetOf('2', stored, copycat), widgetOf('4', stored, copycat))
+    script(owning, answers.testFailed(), widgetOf('5', stored, { managedFields: [ownEntry] }))
+    await writer.status(see(widgetOf('2', stored, copycat)), intent, never)
+    await writer.status(see(widgetOf('4', stored, copycat)), intent, never)
+    assert.equal(wire.sent(owning).length, 2)
+  })
+})
+
+describe('whoever writes again and again', () => {
+  const stolen = { vpc: 'theirs', conditions: stored.conditions } as Status
+
+  /** So many thefts, each undone at once. */
+  async function fought(rounds: number, options: Options = {}) {
+    const all = bed(options)
+    let version = 1
+    const steal = () => widgetOf(String(++version), stolen)
+    const undo = async (given = intent as { vpc: string; conditions: typeof intent.conditions }) => {
+      const seen = steal()
+      version += 1
+      all.script(applies, widgetOf(String(version), { ...stored, vpc: given.vpc }))
+      return all.writer.status(seen, given as typeof intent, never)
+    }
+    all.script(applies, widgetOf('1', stored))
+    await all.writer.status(widgetOf('0', undefined), intent, never)
+    for (let round = 0; round < rounds; round += 1) await undo()
+    return { ...all, steal, undo }
+  }
+
+  const heldBack = (afterMs: number) => (error: unknown) => error instanceof WriteHeldBack && error.afterMs === afterMs
+
+  test('is left alone for a moment after three rounds, and then overruled', async () => {
+    const { writer, steal, undo, clock, wire, counted, rounds, events } = await fought(3)
+    const sent = wire.requests.length
+    await assert.rejects(writer.status(steal(), intent, never), heldBack(50))
+    await clock.advance(49)
+    await assert.rejects(writer.status(steal(), intent, never), heldBack(1))
+    assert.equal(wire.requests.length, sent)
+    await clock.advance(1)
+    assert.equal((await undo()).status?.vpc, 'x')
+    assert.deepEqual([counted, rounds.length, events.length], [['conflict widgets vpc unknown'], 4, 1])
+    await assert.rejects(writer.status(steal(), intent, never), heldBack(100))
+  })
+
+  test('is left alone too where it changes no value, or was seen before and wrote again', async () => {
+    const copycat = { managedFields: [ownEntry, entry('copycat', { 'f:vpc': {} })] }
+    const { writer, see, wire } = await fought(3)
+    const sent = wire.requests.length
+    await assert.rejects(writer.status(see(widgetOf('20', stored, copycat)), intent, never), heldBack(50))
+    await assert.rejects(writer.status(see(widgetOf('21', stolen, copycat)), intent, never), heldBack(50))
+    assert.equal(wire.requests.length, sent)
+  })
+
+  test('the signal names the write; it is no race', async () => {
+    const { writer, steal, counted } = await fought(3)
+    await assert.rejects(writer.status(steal(), intent, never), (error) => {
+      assert.ok(error instanceof WriteHeldBack)
+      assert.deepEqual(error.target, { controller: 'ctl', resource: 'widgets/status', verb: 'apply', key: 'space/a' })
+      return true
+    })
+    assert.deepEqual(counted, ['conflict widgets vpc unknown'])
+  })
+
+  test('does not delay what the owner has to say anew, once they are out', async () => {
+    const { writer, script } = await fought(3)
+    script(applies, widgetOf('20', { ...stored, vpc: 'moved' }))
+    const stands = await writer.status(widgetOf('7', stored), { ...intent, vpc: 'moved' }, never)
+    assert.equal(stands.status?.vpc, 'moved')
+  })
+
+  test('is forgotten with the object, and in a new term', async () => {
+    for (const end of ['forget', 'term'] as const) {
+      const { writer, registry, see, script, counted } = await fought(3)
+      if (end === 'forget') writer.forget('space/a')
+      else registry.newTerm()
+      const rogue = { managedFields: [entry('rogue', { 'f:vpc': {} })] }
+      script(applies, widgetOf('21', stored, { managedFields: [ownEntry] }))
+      await writer.status(see(widgetOf('20', stolen, rogue)), intent, never)
+      assert.deepEqual(counted, ['conflict widgets vpc unknown', 'conflict widgets vpc rogue'])
+    }
+  })
+})
+
+describe('earlier software', () => {
+  const old: ManagedFieldsEntry = {
+    manager: 'manager',
+    operation: 'Update',
+    subresource: 'status',
+    fieldsV1: { 'f:status': { 'f:vpc': {} } },
+  }
+
+  function mixed() {
+    const moved: string[] = []
+    const all = bed({
+      legacy: ['manager'],
+      async migrate(object) {
+        moved.push(object.metadata.resourceVersion ?? '')
+        return widgetOf('5', object.status, { managedFields: [ownEntry] })
+      },
+    })
+    return { ...all, moved }
+  }
+
+  test('is no second writer for what it left, and nothing is sent for it alone', async () => {
+    const { writer, see, moved, wire, counted } = mixed()
+    await writer.status(see(widgetOf('2', stored, { managedFields: [old] })), intent, never)
+    assert.deepEqual([moved, wire.requests, counted], [[], [], []])
+  })
+
+  test('has its entries moved before the first apply', async () => {
+    const { writer, see, script, moved, counted, rounds, wire } = mixed()
+    script(applies, widgetOf('6', { ...stored, vpc: 'y' }, { managedFields: [ownEntry] }))
+    const meant = { ...intent, vpc: 'y' }
+    await writer.status(see(widgetOf('2', stored, { managedFields: [old] })), meant, never)
+    assert.deepEqual([moved, counted, rounds, wire.requests.length], [['2'], [], [], 1])
+  })
+
+  test('is one where it changes what the owner wrote', async () => {
+    const { writer, see, script, moved, counted, rounds } = mixed()
+    script(applies, widgetOf('2', stored, { managedFields: [ownEntry] }), widgetOf('6', stored, { managedFields: [ownEntry] }))
+    await writer.status(widgetOf('1', undefined), intent, never)
+    await writer.status(see(widgetOf('4', { ...stored, vpc: 'theirs' }, { managedFields: [old] })), intent, never)
+    assert.deepEqual([moved, counted, rounds], [['4'], ['conflict widgets vpc manager'], ['widgets']])
+  })
+
+  test('is one like any other where nobody moves its entries', async () => {
+    const { writer, see, script, counted } = bed({ legacy: ['manager'] })
+    script(applies, widgetOf('3', stored, { managedFields: [ownEntry] }))
+    await writer.status(see(widgetOf('2', stored, { managedFields: [old] })), intent, never)
+    assert.deepEqual(counted, ['conflict widgets vpc manager'])
   })
 })

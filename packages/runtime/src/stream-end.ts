@@ -80,7 +80,8 @@ export function watchdog(clock: Clock, ms: number, bark: () => void): { heard():
     cancel = clock.after(leftMs, () => {
       const quietMs = clock.monotonic() - last
       if (quietMs >= ms) bark()
-      else arm(ms - quietMs)
+      // Whole milliseconds: the rest of a subtraction may be too small to move a clock, and the timer would go off for ever.
+      else arm(Math.ceil(ms - quietMs))
     })
   }
   arm(ms)

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LeadershipLost } from './fenced-transport.ts'
 import { together } from './together.ts'
-import { KindUnserved, WriteGone, WriteRaced, type WriteTarget } from './write-signals.ts'
+import { KindUnserved, WriteGone, WriteHeldBack, WriteRaced, type WriteTarget } from './write-signals.ts'
 
 const target: WriteTarget = { controller: 'c', resource: 'widgets', verb: 'patch', key: 'a' }
 const gone = new WriteGone(target, 'not-found')
 const raced = new WriteRaced(target, 'stale')
+const heldBack = new WriteHeldBack(target, 250)
 const unserved = new KindUnserved(target)
 const lost = new LeadershipLost()
 const fault = new Error('a fault')
@@ -15,6 +16,12 @@ const table: { says: string; errors: Error[]; want: Error }[] = [
   { says: 'a fault weighs more than a race', errors: [gone, raced, fault], want: fault },
   { says: 'a race weighs more than a deletion', errors: [gone, raced], want: raced },
   { says: 'a race weighs more than a kind that is not served', errors: [unserved, raced], want: raced },
+  { says: 'a race weighs more than a write that was held back', errors: [heldBack, raced], want: raced },
+  {
+    says: 'one that was held back weighs more than a kind that is not served',
+    errors: [gone, unserved, heldBack],
+    want: heldBack,
+  },
   { says: 'a lost lease weighs more than a race', errors: [raced, lost], want: lost },
   { says: 'a fault weighs more than a lost lease', errors: [lost, fault], want: fault },
   { says: 'a lost lease told twice is told once', errors: [lost, new LeadershipLost()], want: lost },

@@ -1,9 +1,9 @@
 /** Writes side by side, all finished before the pass goes on: none is still in flight when the pass ends. */
 import { LeadershipLost } from './fenced-transport.ts'
-import { KindUnserved, WriteGone, WriteRaced } from './write-signals.ts'
+import { KindUnserved, WriteGone, WriteHeldBack, WriteRaced } from './write-signals.ts'
 
 /** The signals that end a pass without being an error, weakest last. */
-const quiet = [LeadershipLost, WriteRaced, KindUnserved, WriteGone] as const
+const quiet = [LeadershipLost, WriteRaced, WriteHeldBack, KindUnserved, WriteGone] as const
 
 /** Below 0: a fault. */
 function rankOf(error: unknown): number {
@@ -12,7 +12,7 @@ function rankOf(error: unknown): number {
 
 /**
  * Waits until every promise has ended. Then answers all values, or throws what weighs most: a fault before a lost race,
- * that before "not served", that before "gone". Several faults come as one AggregateError.
+ * that before a write that was held back, that before "not served", that before "gone". Several faults come as one AggregateError.
  */
 export async function together<T extends readonly unknown[]>(promises: { [K in keyof T]: Promise<T[K]> }): Promise<T> {
   const ends = await Promise.allSettled(promises)

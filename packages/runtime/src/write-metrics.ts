@@ -10,7 +10,9 @@ export type WriteMetrics = {
   gone(labels: WriteLabels): void
   /** Someone else wrote, or took, a documented path. `field` is a status field or `conditions/<Type>`. */
   ownershipConflict(labels: { resource: string; field: string; manager: string }): void
+  /** A documented writer took its paths back once more: keeps rising while a fight lasts, which is one conflict only. */
+  ownershipRound(labels: { resource: string }): void
 }
 
 /** Counts nothing. */
-export const noWriteMetrics: WriteMetrics = { raceRequeue() {}, gone() {}, ownershipConflict() {} }
+export const noWriteMetrics: WriteMetrics = { raceRequeue() {}, gone() {}, ownershipConflict() {}, ownershipRound() {} }

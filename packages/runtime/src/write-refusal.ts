@@ -60,6 +60,7 @@ const requestVerbs: Record<WriteVerb, RequestVerb> = {
   'remove-finalizer': 'patch',
   delete: 'delete',
   apply: 'apply',
+  migrate: 'patch',
 }
 
 type Written = { metadata: { name: string; namespace?: string; uid?: string } }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KindUnserved, WriteGone, WriteRaced, type WriteTarget } from './write-signals.ts'
+import { KindUnserved, WriteGone, WriteHeldBack, WriteRaced, type WriteTarget } from './write-signals.ts'
 
 const target: WriteTarget = { controller: 'ctl', resource: 'widgets/status', verb: 'apply', key: 'space/a' }
 const cause = new Error('the answer')
@@ -11,6 +11,12 @@ const table = [
     name: 'WriteRaced',
     code: 'WRITE_RACED',
     message: 'apply widgets/status space/a: lost a race (stale)',
+  },
+  {
+    signal: new WriteHeldBack(target, 250, { cause }),
+    name: 'WriteHeldBack',
+    code: 'WRITE_HELD_BACK',
+    message: 'apply widgets/status space/a: held back, others keep writing there',
   },
   {
     signal: new WriteGone(target, 'recreated', { cause }),
@@ -32,3 +38,5 @@ for (const { signal, ...want } of table) {
     assert.deepEqual([signal.target, signal.cause], [target, cause])
   })
 }
+
+test('WRITE_HELD_BACK says for how long', () => assert.equal(new WriteHeldBack(target, 250).afterMs, 250))

@@ -4,8 +4,8 @@
  */
 import type { Key } from './kind.ts'
 
-/** What a writer does to an object; `apply` is a status apply. */
-export type WriteVerb = 'create' | 'patch' | 'add-finalizer' | 'remove-finalizer' | 'delete' | 'apply'
+/** What a writer does to an object; `apply` is a status apply, `migrate` moves ownership of earlier software. */
+export type WriteVerb = 'create' | 'patch' | 'add-finalizer' | 'remove-finalizer' | 'delete' | 'apply' | 'migrate'
 
 /** Why a write was refused, as a metric label: a closed set. */
 export type RaceCause =
@@ -39,6 +39,22 @@ export class WriteRaced extends Error {
     super(`${target.verb} ${target.resource} ${target.key}: lost a race (${why})`, options)
     this.target = target
     this.why = why
+  }
+}
+
+/**
+ * Others keep writing the paths of this status, and they are left to them for a moment before they are taken back: the loop
+ * takes the key again after `afterMs`. Neither an error nor a lost race; nothing was sent.
+ */
+export class WriteHeldBack extends Error {
+  override readonly name = 'WriteHeldBack'
+  readonly code = 'WRITE_HELD_BACK'
+  readonly target: WriteTarget
+  readonly afterMs: number
+  constructor(target: WriteTarget, afterMs: number, options?: ErrorOptions) {
+    super(`${target.verb} ${target.resource} ${target.key}: held back, others keep writing there`, options)
+    this.target = target
+    this.afterMs = afterMs
   }
 }
 

@@ -5,9 +5,10 @@
  * A method returns what stands afterwards, or throws:
  *  - `WriteRaced`: a lost race. The controller loop requeues the key through the rate limiter; counted, no error, debug log.
  *  - `WriteGone`: the object (or its namespace) was deleted mid-pass. The loop ends the pass as a no-op; counted.
+ *  - `WriteHeldBack` (status only): others keep writing the same paths; the loop takes the key again in a moment.
  *  - `KindUnserved`: the kind is going or not served. The loop ends the pass as waiting.
  *  - anything else: a fault; the loop surfaces it as an error with backoff.
- * The first three are signals that end a pass, not errors; nothing but the loop (and tear-down, for `WriteGone`) catches them.
+ * The first four are signals that end a pass, not errors; nothing but the loop (and tear-down, for `WriteGone`) catches them.
  */
 import type { JsonPatchOperation } from './client.ts'
 import type { Key, KubeObject } from './kind.ts'

@@ -28,7 +28,7 @@ export type GadgetCondition = {
 export type GadgetStatus = {
   phase?: string
   note?: string
-  ref?: { name: string }
+  ref?: { name: string; hint?: string }
   addresses?: { address: string }[]
   conditions?: GadgetCondition[]
 }
@@ -100,7 +100,7 @@ export const gadgetCrd = {
                 properties: {
                   phase: text,
                   note: text,
-                  ref: { type: 'object', properties: { name: text } },
+                  ref: { type: 'object', required: ['name'], properties: { name: text, hint: text } },
                   addresses: { type: 'array', items: { type: 'object', properties: { address: text } } },
                   conditions: {
                     type: 'array',
@@ -122,11 +122,12 @@ export type Counted = {
   races: WriteLabels[]
   gones: WriteLabels[]
   conflicts: { resource: string; field: string; manager: string }[]
+  rounds: { resource: string }[]
 }
 
 /** Metrics that keep what was counted. */
 export function countingMetrics(): WriteMetrics & Counted {
-  const counted: Counted = { races: [], gones: [], conflicts: [] }
+  const counted: Counted = { races: [], gones: [], conflicts: [], rounds: [] }
   return {
     ...counted,
     raceRequeue(labels) {
@@ -137,6 +138,9 @@ export function countingMetrics(): WriteMetrics & Counted {
     },
     ownershipConflict(labels) {
       counted.conflicts.push(labels)
+    },
+    ownershipRound(labels) {
+      counted.rounds.push(labels)
     },
   }
 }

@@ -90,7 +90,7 @@ test('an own write is read at once, although its event may not have come', async
   )
   await using _ = background((until) => cache.run(until))
   await cache.ready(signal)
-  const metrics = { raceRequeue() {}, gone() {}, ownershipConflict() {} }
+  const metrics = { raceRequeue() {}, gone() {}, ownershipConflict() {}, ownershipRound() {} }
   const writer = createWriter({
     client,
     metrics,

@@ -12,6 +12,7 @@ import {
   text,
 } from 'kube-control-loop'
 import { externalAddress, heldAddress } from './address.ts'
+import { conditionSources } from './condition-source.ts'
 import { addressFamily, age, attachmentModes, conditionColumn, deviceName, group, reclaimPolicies, version } from './group.ts'
 
 /** A rule on the whole spec: a rule on the field itself would not see it being set or cleared. */
@@ -93,6 +94,7 @@ export const NetworkInterfaceClaim = defineKind({
           'Bound: an interface is held. Allocated: its addresses are. Prepared: a workload may start. Programmed: traffic flows. Ready: all of these.',
         ),
       ),
+      conditionSources,
     },
     { description: 'What the claim got.', default: seeded('Bound', 'Allocated', 'Prepared', 'Programmed', 'Ready') },
   ),

@@ -12,6 +12,7 @@ import {
   text,
 } from 'kube-control-loop'
 import { externalAddress, heldAddress } from './address.ts'
+import { conditionSources } from './condition-source.ts'
 import { age, attachmentModes, conditionColumn, deviceName, group, mtu, reclaimPolicies, version } from './group.ts'
 
 /** An interface on a network with the addresses it holds. Made for a claim; with Retain it outlives it. */
@@ -97,6 +98,7 @@ export const NetworkInterface = defineKind({
           'Allocated: its addresses are held. Prepared: a workload may start. Programmed: traffic flows. HolderAvailable: the workload that holds it is up.',
         ),
       ),
+      conditionSources,
     },
     { description: 'What is known of the interface.', default: seeded('Allocated', 'Prepared', 'Programmed') },
   ),

@@ -14,6 +14,7 @@ export {
   type VPCStatus,
   type VPCStatusIntent,
 } from './ownership.ts'
+export { reasonTexts } from './reason-texts.ts'
 export { BGPAdvertisement, BGPRouter } from './routing.ts'
 export { VPC } from './vpc.ts'
 export { VPCAttachment } from './vpc-attachment.ts'

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ownershipParameters } from 'kube-control-loop'
 import { ownershipGaps } from 'kube-control-loop/testing'
+import { enforcement } from '../enforcement.ts'
 import { galacticManifestFiles, galacticManifests, kinds, localKinds, localManifestFiles } from '../manifests.ts'
 import { conditionsByKind } from './conditions.ts'
 import { type AttachmentStatusIntent, ownership } from './ownership.ts'
@@ -17,10 +19,10 @@ test('an intent with a field that nobody writes does not compile', () => {
 })
 
 test('there is a definition for each kind, and each object is in exactly one file', () => {
-  const { crds, rbac, local } = galacticManifests()
+  const { crds, rbac, local, ownership: policies } = galacticManifests()
   assert.deepEqual(
     [...galacticManifestFiles(), ...localManifestFiles()].flatMap(({ objects }) => objects),
-    [...crds, ...rbac, ...local],
+    [...crds, ...rbac, ...policies, ownershipParameters(enforcement, 'Deny'), ...local],
   )
 })
 

@@ -1,7 +1,8 @@
 /** Who writes what on the kinds of this package. Types of intents, the runtime guard, roles, descriptions and tests come from it. */
-import type { MetadataOwner, OwnershipTable, StatusIntent, StatusOf, StatusOwner } from 'kube-control-loop'
+import type { DocumentedOwnership, MetadataOwner, StatusIntent, StatusOf, StatusOwner } from 'kube-control-loop'
 import { NetworkAttachmentDefinition } from './network-attachment-definition.ts'
 import { BGPAdvertisement, BGPRouter } from './routing.ts'
+import { statusTexts } from './status-texts.ts'
 import { VPC } from './vpc.ts'
 import { VPCAttachment } from './vpc-attachment.ts'
 
@@ -61,43 +62,83 @@ export const statusOwners = {
   },
 } as const satisfies Record<string, StatusOwner>
 
-const byGalactic = (writer: string, path: string, when: string, verbs: NonNullable<MetadataOwner['verbs']>): MetadataOwner => ({
+/** Owners that Galactic reads and is none of. */
+export const routerOwners = {
+  advertisement: {
+    writer: 'router',
+    identity: 'router',
+    owns: ['observedGeneration', 'advertisedPrefixes', 'conditions/*'],
+    when: 'when the router takes or leaves it',
+  },
+  router: {
+    writer: 'router',
+    identity: 'router',
+    owns: ['observedGeneration', 'phase', 'peers', 'roles', 'conditions/*'],
+    when: 'as its sessions come and go',
+  },
+} as const satisfies Record<string, StatusOwner>
+
+type Documented = DocumentedOwnership['metadata'][number]
+
+const byGalactic = (
+  writer: string,
+  path: string,
+  when: string,
+  source: string,
+  verbs: NonNullable<MetadataOwner['verbs']>,
+): Documented => ({
   path,
   writer,
   identity: galactic,
   formerly,
   when,
+  source,
   verbs,
 })
-const byOther = (identity: string, path: string, when: string): MetadataOwner => ({ path, writer: identity, identity, when })
+const byOther = (identity: string, path: string, when: string, source: string): Documented => ({
+  path,
+  writer: identity,
+  identity,
+  when,
+  source,
+})
 const finalizerPath = `metadata.finalizers/${finalizer}`
 const finalizerWhen = 'in the body at creation, else added before the first write; removed when nothing of it is in use'
+const finalizerSource = 'Galactic: it says that identifiers may still be in use on nodes'
+const labelWhen = 'at creation; put right when someone else changed it'
+const requester = 'whoever asks for the network or the attachment'
 
-export const ownership: OwnershipTable = [
+export const ownership: readonly DocumentedOwnership[] = [
   {
     kind: VPC,
     legacy: legacyManagers,
     status: [statusOwners.vpc],
+    texts: statusTexts.vpc,
     metadata: [
-      byOther('requester', 'spec', 'at creation; fixed afterwards'),
-      byOther('requester', 'metadata.labels', 'at any time'),
-      byGalactic(managers.vpc, finalizerPath, finalizerWhen, ['patch']),
+      byOther('requester', 'spec', 'at creation; fixed afterwards', requester),
+      byOther('requester', 'metadata.labels', 'at any time', requester),
+      byGalactic(managers.vpc, finalizerPath, finalizerWhen, finalizerSource, ['patch']),
     ],
+    foreign: [{ path: 'metadata.ownerReferences', why: 'the requester’s: the VPC goes with the object that it was made for' }],
   },
   {
     kind: VPCAttachment,
     legacy: legacyManagers,
     status: [statusOwners.attachment],
+    texts: statusTexts.attachment,
     metadata: [
-      byOther('requester', 'spec', 'at any time'),
-      byOther('requester', 'metadata.labels', 'at any time'),
-      byGalactic(managers.attachment, finalizerPath, finalizerWhen, ['patch']),
+      byOther('requester', 'spec', 'at any time', requester),
+      byOther('requester', 'metadata.labels', 'at any time', requester),
+      byGalactic(managers.attachment, finalizerPath, finalizerWhen, finalizerSource, ['patch']),
     ],
     reserved: [
       { path: 'containerID', why: 'only the node knows the sandbox, and it reports nothing here' },
       { path: 'podName', why: 'only the node knows the pod, and it reports nothing here' },
       { path: 'guestInterface', why: 'only the node knows the device, and it reports nothing here' },
       { path: 'egress', why: 'egress is not built' },
+    ],
+    foreign: [
+      { path: 'metadata.ownerReferences', why: 'the requester’s: the attachment goes with the object that it was made for' },
     ],
   },
   {
@@ -106,49 +147,41 @@ export const ownership: OwnershipTable = [
     marked: labels.vpcAttachment,
     legacy: legacyManagers,
     status: [],
+    texts: {},
     metadata: [
-      byGalactic(managers.attachment, 'spec', 'before the attachment is reported ready, and when its rendering changes', [
-        'create',
-        'patch',
-        'delete',
-      ]),
-      byGalactic(managers.attachment, `metadata.labels/${labels.vpc}`, 'at creation; put right when someone else changed it', [
-        'create',
-        'patch',
-      ]),
+      byGalactic(
+        managers.attachment,
+        'spec',
+        'before the attachment is reported ready, and when its rendering changes',
+        'VPCAttachment.spec and both identifiers',
+        ['create', 'patch', 'delete'],
+      ),
+      byGalactic(managers.attachment, `metadata.labels/${labels.vpc}`, labelWhen, 'VPC.status.vpc', ['create', 'patch']),
       byGalactic(
         managers.attachment,
         `metadata.labels/${labels.vpcAttachment}`,
-        'at creation; put right when someone else changed it',
+        labelWhen,
+        'a free identifier; this label is the record of it',
         ['create', 'patch'],
       ),
-      byGalactic(managers.attachment, 'metadata.ownerReferences', 'at creation: the attachment', ['create', 'patch']),
-      byOther('node', `metadata.annotations/${annotations.hostInterface}`, 'when a pod is attached'),
+      byGalactic(managers.attachment, 'metadata.ownerReferences', 'at creation: the attachment', 'the VPCAttachment', [
+        'create',
+        'patch',
+      ]),
+      byOther('node', `metadata.annotations/${annotations.hostInterface}`, 'when a pod is attached', 'the node’s CNI plugin'),
     ],
   },
   {
     kind: BGPAdvertisement,
-    status: [
-      {
-        writer: 'router',
-        identity: 'router',
-        owns: ['observedGeneration', 'advertisedPrefixes', 'conditions/*'],
-        when: 'when the router takes or leaves it',
-      },
-    ],
-    metadata: [byOther('node', 'spec', 'when a pod is attached')],
+    status: [routerOwners.advertisement],
+    texts: statusTexts.advertisement,
+    metadata: [byOther('node', 'spec', 'when a pod is attached', 'the node’s CNI plugin')],
   },
   {
     kind: BGPRouter,
-    status: [
-      {
-        writer: 'router',
-        identity: 'router',
-        owns: ['observedGeneration', 'phase', 'peers', 'roles', 'conditions/*'],
-        when: 'as its sessions come and go',
-      },
-    ],
-    metadata: [byOther('administrator', 'spec', 'when a node joins')],
+    status: [routerOwners.router],
+    texts: statusTexts.router,
+    metadata: [byOther('administrator', 'spec', 'when a node joins', 'whoever runs the nodes')],
   },
 ]
 

@@ -12,6 +12,7 @@ import {
   detached,
   endNamespace,
   holds,
+  isTakenOver,
   letGo,
   makeAttachment,
   makeStranger,
@@ -30,6 +31,7 @@ import {
   vpcIsReady,
   wasMade,
   web,
+  writeAsEarlier,
 } from './steps.ts'
 import type { RaceWorld } from './world.ts'
 
@@ -176,4 +178,35 @@ const definitionRows: readonly RaceRow<RaceWorld>[] = [
   },
 ]
 
-export const rows = [...vpcRows, ...attachmentRows, ...definitionRows]
+const migrationRows: readonly RaceRow<RaceWorld>[] = [
+  {
+    ...ofVpc,
+    manager: statusOwners.vpc.writer,
+    verb: 'migrate',
+    async bring(world) {
+      await readyVpc(world)
+      world.newTerm()
+    },
+    act: (world) => writeAsEarlier(world, VPC, net),
+    settled: (world) => isTakenOver(world, VPC, net),
+    move: (world) => change(world, VPC, net, { metadata: { labels: { 'example.dev/moved': 'yes' } } }),
+    vanish: (world) => strip(world, VPC, net),
+    afterVanish: (world) => absent(world, VPC, net),
+  },
+  {
+    ...ofAttachment,
+    manager: statusOwners.attachment.writer,
+    verb: 'migrate',
+    async bring(world) {
+      await readyAttachment(world)
+      world.newTerm()
+    },
+    act: (world) => writeAsEarlier(world, VPCAttachment, web),
+    settled: (world) => isTakenOver(world, VPCAttachment, web),
+    move: (world) => change(world, VPCAttachment, web, { metadata: { labels: { 'example.dev/moved': 'yes' } } }),
+    vanish: (world) => strip(world, VPCAttachment, web),
+    afterVanish: detached,
+  },
+]
+
+export const rows = [...vpcRows, ...attachmentRows, ...definitionRows, ...migrationRows]

@@ -44,6 +44,29 @@ export async function writeStatus(world: At, kind: Kind, name: string, status: o
   await client.apply(kind, { name, namespace, subresource: 'status' }, body, { fieldManager, force: true }, never)
 }
 
+const theirs = 'as earlier software says'
+
+/** Writes `Ready` as software that knows no apply. */
+export async function writeAsEarlier(world: At, kind: Kind, name: string): Promise<void> {
+  const { client, namespace } = world
+  world.trespass(kind.kind, name, 'status')
+  const { conditions = [] } = ((await read(world, kind, name))?.status ?? {}) as { conditions?: { type: string }[] }
+  const status = { conditions: conditions.map((each) => (each.type === 'Ready' ? { ...each, message: theirs } : each)) }
+  const path = pathOf(kind, { name, namespace, subresource: 'status' })
+  const query = { fieldManager: 'vpc-controller' }
+  await client.raw({ method: 'PATCH', path, query, contentType: 'application/merge-patch+json', body: { status } }, never)
+}
+
+/** The status is the documented writer's alone. */
+export async function isTakenOver(world: At, kind: Kind, name: string): Promise<void> {
+  await eventually(`${kind.kind} ${name} is taken over`, async () => {
+    const object = await read(world, kind, name)
+    assert.ok(!JSON.stringify(object?.status).includes(theirs))
+    assert.ok(!object?.metadata.managedFields?.some(({ manager }) => manager === 'vpc-controller'))
+    return object !== undefined
+  })
+}
+
 /** Makes it gone whatever finalizers hold it. Another one may have its name then. */
 export async function strip(world: At, kind: Kind, name: string): Promise<void> {
   const { uid } = (await read(world, kind, name))?.metadata ?? {}

@@ -12,6 +12,8 @@ export type RaceWorld = {
   readonly client: Client
   readonly namespace: string
   registered(): readonly RegisteredWrite[]
+  /** What the process remembers of its own writes is void, as when it begins to lead. */
+  newTerm(): void
   /** Tells the recorder that the administrator is about to write what belongs to someone else. */
   trespass(kind: string, name: string, path: string): void
   [Symbol.asyncDispose](): Promise<void>
@@ -42,6 +44,7 @@ async function open(site: World, { classify }: { classify?: Classify } = {}): Pr
     client: site.client,
     namespace,
     registered: () => galactic.manager.registry.registeredWrites(),
+    newTerm: () => galactic.manager.registry.newTerm(),
     trespass: (kind, name, path) =>
       site.recorder.expect({ kind, namespace, name, path, why: 'the administrator brings a race about', maybe: true }),
     async [Symbol.asyncDispose]() {

@@ -81,6 +81,22 @@ test('B35: a claim that waits lists no address of the interface that is going', 
   assert.deepEqual(Object.keys(intent), ['conditions'])
 })
 
+test('a claim says where the report comes from that it repeats, as long as it holds an interface', () => {
+  const from = {
+    dataPlane: 'toy',
+    object: { apiVersion: 'planes.example.dev/v1', kind: 'Wire', name: 'web-0', uid: 'w-1' },
+    generation: 2,
+    condition: 'Up',
+  }
+  const report = { ...ready, programmed: { ...ready.programmed, from } }
+  const want = [{ type: 'Programmed', ...from }]
+  const sources = (verdict: Verdict) => claimStatus(aClaim(), verdict).conditionSources
+  assert.deepEqual(sources({ kind: 'held', held: held({ report }) }), want)
+  assert.deepEqual(sources({ kind: 'rejected', rejection, held: held({ report }) }), want)
+  assert.deepEqual(sources({ kind: 'rejected', rejection, held: undefined }), undefined)
+  assert.deepEqual(sources({ kind: 'held', held: held() }), undefined)
+})
+
 test('a bound claim repeats the addresses of its interface', () => {
   const { addresses, networkInterfaceRef } = claimStatus(aClaim(), { kind: 'held', held: held() })
   assert.deepEqual(

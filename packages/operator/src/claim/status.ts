@@ -2,6 +2,7 @@
 import { type ClaimStatusIntent, claimConditions, type NetworkInterface, type NetworkInterfaceClaim } from '@nso/api'
 import type { ConditionIntent } from 'kube-control-loop'
 import type { Verification } from '../addresses/port.ts'
+import { conditionSources } from '../dataplane/sources.ts'
 import type { PlaneReport, TranslatedCondition } from '../dataplane/types.ts'
 import { type Told, toldOf } from '../interface/told.ts'
 import type { Rejection } from './wants.ts'
@@ -94,6 +95,7 @@ function heldFields(claim: NetworkInterfaceClaim, held: Held): Omit<ClaimStatusI
     networkInterfaceRef: { name: held.nic.metadata.name },
     ...(addresses?.length ? { addresses } : {}),
     ...(externalAddresses?.length ? { externalAddresses } : {}),
+    ...conditionSources(held.report),
   }
 }
 

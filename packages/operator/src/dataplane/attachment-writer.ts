@@ -30,6 +30,8 @@ export type EnsuredAttachment =
   | { result: 'foreign'; attachment: KubeObject; message: string }
   /** Nothing can be written now; what `on` names wakes the interface through `DataPlanes`. */
   | { result: 'waiting'; on: string }
+  /** The API server takes it in no form: its own schema or a policy is against it. A fault, which statuses tell of too. */
+  | { result: 'refused'; error: ApiError }
 
 export type AttachmentRef = { apiGroup: string; kind: string }
 
@@ -53,7 +55,7 @@ export type AttachmentWriter = {
 export type AttachmentWriterParts = {
   readonly environment: WriterEnvironment
   readonly kinds: DynamicKinds
-  readonly planes: Pick<DataPlaneRegistry, 'suspectDenied' | 'attachmentKinds'>
+  readonly planes: Pick<DataPlaneRegistry, 'suspectDenied' | 'setRefused' | 'attachmentKinds'>
   /** Label of the controller that writes. */
   readonly controller: string
 }
@@ -139,7 +141,15 @@ export function createAttachmentWriter(parts: AttachmentWriterParts): Attachment
       if (obstacle) return obstacle
       const rendered = render(plane, { ...scope, interface: nic })
       if ('result' in rendered) return rendered
-      return watched(plane.attachmentKind, write(writerOf(kind, cache), stored, rendered, signal))
+      try {
+        const made = await watched(plane.attachmentKind, write(writerOf(kind, cache), stored, rendered, signal))
+        planes.setRefused(plane.attachmentKind, keyOf(nic), undefined)
+        return made
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status !== 422) throw error
+        planes.setRefused(plane.attachmentKind, keyOf(nic), `the API server refuses it: ${error.text || error.message}`)
+        return { result: 'refused', error }
+      }
     },
 
     async removeAttachment({ interface: nic, plane, attachmentRef }, signal) {
@@ -151,6 +161,7 @@ export function createAttachmentWriter(parts: AttachmentWriterParts): Attachment
       const refs = plane || named ? [...known, ...(named ? [named] : [])] : planes.attachmentKinds()
       let result: 'gone' | 'going' = 'gone'
       for (const ref of refs) {
+        planes.setRefused(ref, keyOf(nic), undefined)
         if ((await watched(ref, removeOf(nic, ref, signal))) === 'going') result = 'going'
       }
       return result

@@ -9,6 +9,7 @@ import { createDynamicKinds, type DynamicKinds } from './kinds.ts'
 import { createNetworkObjectController } from './network-object.ts'
 import { createDataPlaneRegistry, type DataPlaneRegistry } from './registry.ts'
 
+export { registerAttachmentGauges } from './attachment-gauges.ts'
 export type { AttachmentRef, AttachmentWriter, EnsuredAttachment } from './attachment-writer.ts'
 export type { DataPlaneRegistry } from './registry.ts'
 export { reportWithoutPlane } from './report.ts'

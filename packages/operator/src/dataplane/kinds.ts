@@ -5,17 +5,20 @@
  */
 import {
   backoff,
+  type CacheOptions,
   type Client,
   type Clock,
   type FollowedCache,
   type Jitter,
   type Key,
   type Kind,
+  type KubeObject,
   type Logger,
   linkedSignal,
 } from 'kube-control-loop'
 import type { Definitions } from './definitions.ts'
 import { type Discovered, discover } from './discovery.ts'
+import { createReporters } from './reporters.ts'
 import type { KindRef } from './types.ts'
 
 export type FollowedKind = {
@@ -25,6 +28,8 @@ export type FollowedKind = {
   readonly kind: Kind | undefined
   /** There as soon as the kind was served once; its own state tells whether it is synced. */
   readonly cache: FollowedCache | undefined
+  /** The field manager that had set a condition of an object of the cache; undefined when that is not known. */
+  reporterOf(object: KubeObject, condition: string): string | undefined
 }
 
 export type DynamicKinds = {
@@ -42,7 +47,7 @@ export type DynamicKinds = {
 
 export type DynamicKindsParts = {
   readonly client: Client
-  readonly createCache: (kind: Kind) => FollowedCache
+  readonly createCache: (kind: Kind, options: Pick<CacheOptions<unknown, unknown>, 'onManagedFields'>) => FollowedCache
   /** Run by whoever made it. */
   readonly definitions: Definitions
   readonly clock: Clock
@@ -60,6 +65,7 @@ type Entry = {
   answered: FollowedKind['state']
   kind: Kind | undefined
   cache: FollowedCache | undefined
+  reporterOf: FollowedKind['reporterOf']
   /** Ends the cache and all that listens to it. */
   stop: () => void
   /** Begins and ends to follow the server with the cache. */
@@ -123,6 +129,7 @@ function createEntry({ apiVersion, kind }: KindRef): Entry {
     answered: 'asking',
     kind: undefined,
     cache: undefined,
+    reporterOf: () => undefined,
     stop() {},
     follow() {},
     rest: async () => {},
@@ -144,6 +151,7 @@ function viewOf(entry: Entry): FollowedKind {
     get cache() {
       return entry.cache
     },
+    reporterOf: (object, condition) => entry.reporterOf(object, condition),
   }
 }
 
@@ -218,10 +226,19 @@ function startCache(
 ): void {
   if (entry.kind?.plural !== kind.plural || !entry.cache) {
     entry.stop()
-    const cache = parts.createCache(kind)
-    const undo = [cache.subscribe(({ key }) => told.object(view, key)), cache.onState(() => told.kind(view))]
+    const reporters = createReporters()
+    const cache = parts.createCache(kind, { onManagedFields: reporters.seen })
+    const undo = [
+      cache.subscribe(({ key, after }) => {
+        // Gone, and no other object has the name by now.
+        if (!after && !cache.get(key)) reporters.forget(key)
+        told.object(view, key)
+      }),
+      cache.onState(() => told.kind(view)),
+    ]
     entry.kind = kind
     entry.cache = cache
+    entry.reporterOf = reporters.of
     entry.stop = () => {
       for (const each of undo) each()
     }

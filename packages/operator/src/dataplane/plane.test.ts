@@ -24,6 +24,7 @@ const followed = (state: FollowedKind['state'], cacheState?: string): FollowedKi
   state,
   kind: undefined,
   cache: cacheState ? ({ state: cacheState } as unknown as FollowedCache) : undefined,
+  reporterOf: (_, condition) => `${condition}-reporter`,
 })
 
 function planeOf(given: { spec?: Partial<DataPlane['spec']>; kind?: FollowedKind; denied?: string } = {}) {
@@ -66,6 +67,7 @@ const wire = (nic: NetworkInterface, status: unknown): KubeObject => ({
   metadata: {
     name: nic.metadata.name,
     namespace: 'default',
+    uid: 'wire-uid',
     generation: 1,
     ownerReferences: [
       { apiVersion: 'x', kind: 'NetworkInterface', name: 'web-0', uid: nic.metadata.uid ?? '', controller: true },
@@ -90,6 +92,36 @@ describe('what a plane says of an interface', () => {
         podNetwork: undefined,
       })
     }
+  })
+
+  test('comes, meanwhile, from where it came', () => {
+    const from = {
+      dataPlane: 'toy',
+      object: { apiVersion: 'planes.example.dev/v1', kind: 'Wire', name: 'web-0', uid: 'w-1' },
+      generation: 3,
+      condition: 'Ready',
+    }
+    const before = anInterface({ status: { ...said, conditionSources: [{ type: 'Prepared', ...from }] } })
+    const { prepared, programmed } = planeOf({ kind: followed('unknown') }).plane.translate({
+      interface: before,
+      attachment: undefined,
+      scope,
+    })
+    assert.deepEqual([prepared.from, programmed.from], [from, undefined])
+  })
+
+  test('says which condition of which object it was read from, and who had set that', () => {
+    const ready = { conditions: [{ type: 'Ready', status: 'True', reason: 'R', message: 'up', observedGeneration: 1 }] }
+    const attachment = wire(nic, ready)
+    const report = planeOf().plane.translate({ interface: nic, attachment, scope })
+    const from = {
+      dataPlane: 'toy',
+      object: { apiVersion: 'planes.example.dev/v1', kind: 'Wire', name: 'web-0', uid: 'wire-uid' },
+      generation: 1,
+      condition: 'Ready',
+      manager: 'Ready-reporter',
+    }
+    assert.deepEqual([report.prepared.from, report.programmed.from], [from, from], 'a plane without programming: one condition')
   })
 
   test('is Pending for a new interface meanwhile', () => {

@@ -1,6 +1,6 @@
 /** One DataPlane object, compiled: its templates, its kinds, and what keeps it from being used. */
 import type { DataPlane } from '@nso/api'
-import type { KubeObject } from 'kube-control-loop'
+import { type Key, type KubeObject, keyOf } from 'kube-control-loop'
 import { absent, type CelScope, celScope } from './cel.ts'
 import type { DynamicKinds, FollowedKind } from './kinds.ts'
 import { ownerOfNetworkObject } from './network-owner.ts'
@@ -70,6 +70,8 @@ export type PlaneParts = {
   readonly kinds: DynamicKinds
   /** What the last review of permissions found missing, for people; undefined when nothing is known to be missing. */
   readonly denied: () => string | undefined
+  /** Why the API server refuses the attachment of this key, for people; undefined when it does not. */
+  readonly refused?: (key: Key) => string | undefined
 }
 
 export function createPlane(parts: PlaneParts): CompiledPlane {
@@ -99,7 +101,7 @@ export function createPlane(parts: PlaneParts): CompiledPlane {
     renderAttachment: (scope) => plane.attachmentRendering(scope).body,
     attachmentRendering: (scope) => usable(compiled.attachment).render(scope.interface, celScope(scope)),
     renderNetwork: (scope) => compiled.network && usable(compiled.network).render(scope.context, celScope(scope)).body,
-    translate: (given) => translate(plane, compiled, followed(compiled.attachment), given),
+    translate: (given) => translate(parts, plane, followed(compiled.attachment), given),
   }
   return plane
 }
@@ -118,7 +120,9 @@ function hindranceOf({ errors, refusedKinds }: CompiledSpec, kinds: readonly (Fo
 
 type Given = Parameters<CompiledPlane['translate']>[0]
 
-function translate(plane: CompiledPlane, compiled: CompiledSpec, kind: FollowedKind | undefined, given: Given): PlaneReport {
+function translate(parts: PlaneParts, plane: CompiledPlane, kind: FollowedKind | undefined, given: Given): PlaneReport {
+  const { compiled } = parts
+  const refused = parts.refused?.(keyOf(given.interface))
   const standing = !isKnown(plane, kind) && standingReport(given.interface)
   if (standing) return standing
   const attachment = isOwn(given) ? given.attachment : undefined
@@ -128,8 +132,9 @@ function translate(plane: CompiledPlane, compiled: CompiledSpec, kind: FollowedK
     interface: given.interface,
     attachment: given.attachment,
     served: kind && isAnswered(kind) ? kind.state === 'served' : undefined,
-    hindrance: given.attachment ? undefined : (plane.hindrance ?? renderingProblem(plane, given)),
-    note: foreignNetworkObject(given.scope),
+    reporterOf: (condition) => given.attachment && kind?.reporterOf(given.attachment, condition),
+    hindrance: given.attachment ? undefined : (plane.hindrance ?? renderingProblem(plane, given) ?? refused),
+    note: foreignNetworkObject(given.scope) ?? (given.attachment && refused),
     vpc: attachment && reportedValue(compiled.vpc, scope),
     podNetwork: attachment && reportedValue(compiled.podNetwork, scope),
   })
@@ -159,7 +164,7 @@ function isOwn({ attachment, interface: nic }: Given): boolean {
 
 function sourceOf({ ref, attachmentKind: { apiVersion, kind } }: CompiledPlane, compiled: CompiledSpec): ReportSource {
   const { preparedCondition, programmedCondition } = compiled
-  return { plane: ref.name, apiGroup: groupOf(apiVersion), kind, preparedCondition, programmedCondition }
+  return { plane: ref.name, apiGroup: groupOf(apiVersion), apiVersion, kind, preparedCondition, programmedCondition }
 }
 
 /** A report template that fails on what this attachment holds reports nothing: the conditions still stand. */

@@ -20,6 +20,11 @@ export type DataPlaneRegistry = DataPlanes & {
   sound(): readonly KnownPlane[]
   /** Records what a review of permissions found missing; undefined: nothing. Tells `onPlane` when that changes. */
   setDenied(name: string, denied: string | undefined): void
+  /**
+   * Records why the API server refuses the attachment under a key, whatever is tried; undefined: it does not, or no longer.
+   * Tells `onAttachment` when that changes.
+   */
+  setRefused(kind: KindRef, key: Key, why: string | undefined): void
   /** A write was refused for lack of permission: whoever reviews permissions should look again. */
   suspectDenied(kind: KindRef): void
   /** Calls back with the name of a plane whose permissions should be looked at again. */
@@ -45,13 +50,16 @@ export function createDataPlaneRegistry({
   const plane = handlers<CompiledPlane['ref']>()
   const suspicion = handlers<string>()
   const attachmentKinds = new Map<string, KindRef>()
+  const refusals = new Map<string, string>()
+  const refusalId = ({ apiVersion, kind }: KindRef, key: Key) => `${apiVersion} ${kind} ${key}`
 
   const take = (object: DataPlane): boolean => {
     const entry = entries.get(object.metadata.name)
     const same = entry?.known.object.metadata.uid === object.metadata.uid && entry?.generation === object.metadata.generation
     const compiled = same && entry ? entry.known.compiled : compileSpec(object.spec)
     const denied = () => entries.get(object.metadata.name)?.denied
-    const known = { object, compiled, plane: createPlane({ object, compiled, kinds, denied }) }
+    const refused = (key: Key) => refusals.get(refusalId(compiled.attachment, key))
+    const known = { object, compiled, plane: createPlane({ object, compiled, kinds, denied, refused }) }
     entries.set(object.metadata.name, { known, generation: object.metadata.generation, denied: same ? entry?.denied : undefined })
     for (const ref of kindsOf(known.plane)) kinds.follow(ref)
     const { attachmentKind } = known.plane
@@ -102,6 +110,13 @@ export function createDataPlaneRegistry({
       entry.denied = denied
       if (denied === undefined) for (const ref of kindsOf(entry.known.plane)) kinds.poke(ref)
       plane.tell(entry.known.plane.ref)
+    },
+    setRefused(kind, key, why) {
+      const id = refusalId(kind, key)
+      if (refusals.get(id) === why) return
+      if (why === undefined) refusals.delete(id)
+      else refusals.set(id, why)
+      attachment.tell(key)
     },
     suspectDenied(ref) {
       for (const { known } of entries.values()) {

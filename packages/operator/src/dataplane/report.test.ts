@@ -8,6 +8,7 @@ import { type Reported, reportWithoutPlane, translateReport } from './report.ts'
 const source = {
   plane: 'galactic',
   apiGroup: 'cloud.datumapis.com',
+  apiVersion: 'cloud.datumapis.com/v1alpha1',
   kind: 'VPCAttachment',
   preparedCondition: 'Ready',
   programmedCondition: 'Programmed' as string | undefined,
@@ -264,6 +265,59 @@ describe('references and identifiers', () => {
   })
 })
 
+describe('where a condition comes from', () => {
+  const reporterOf = (type: string) => `reporter-of-${type}`
+  const sourceOf = (condition: string, generation = 2) => ({
+    dataPlane: 'galactic',
+    object: { apiVersion: 'cloud.datumapis.com/v1alpha1', kind: 'VPCAttachment', name: 'web-0', uid: 'a-1' },
+    generation,
+    condition,
+    manager: reporterOf(condition),
+  })
+  const [prepared, programmed] = [sourceOf('Ready'), sourceOf('Programmed')]
+  const table: { says: string; given: KubeObject | undefined; want: unknown }[] = [
+    { says: 'both from their own', given: attachment({ conditions: [ready, advertised] }), want: [prepared, programmed] },
+    { says: 'none where there is no attachment', given: undefined, want: [undefined, undefined] },
+    { says: 'none before a report', given: attachment({ conditions: [seed('Ready')] }), want: [undefined, undefined] },
+    { says: 'only what is reported', given: attachment({ conditions: [ready] }), want: [prepared, undefined] },
+    {
+      says: 'a stale report, with the generation that it does not speak of',
+      given: attachment({ conditions: [ready] }, { generation: 3 }),
+      want: [sourceOf('Ready', 3), undefined],
+    },
+    {
+      says: 'a report against the contract',
+      given: attachment({ conditions: [{ ...ready, status: 'Perhaps' }] }),
+      want: [prepared, undefined],
+    },
+    {
+      says: 'a report that its deletion overrules',
+      given: attachment({ conditions: [ready] }, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+      want: [prepared, undefined],
+    },
+    {
+      says: 'none of an attachment of another',
+      given: attachment({ conditions: [ready] }, { ownerReferences: [{ ...owner, uid: 'old' }] }),
+      want: [undefined, undefined],
+    },
+  ]
+  for (const { says, given, want } of table)
+    test(says, () => {
+      const report = translate(given, { reporterOf })
+      assert.deepEqual([report.prepared.from, report.programmed.from], want)
+    })
+
+  test('is none where the kind is gone, whatever was last known', () => {
+    const report = translate(attachment({ conditions: [ready] }), { reporterOf, served: false })
+    assert.deepEqual([report.prepared.from, report.programmed.from], [undefined, undefined])
+  })
+
+  test('names no manager where none is known', () => {
+    const { manager: _, ...unnamed } = prepared ?? {}
+    assert.deepEqual(translate(attachment({ conditions: [ready] })).prepared.from, unnamed)
+  })
+})
+
 test('a message is cut to what a condition may carry, never within a character', () => {
   const message = '😀'.repeat(40_000)
   const { prepared } = translate(attachment({ conditions: [{ ...ready, message }] }))
@@ -308,6 +362,9 @@ test('whatever a plane reports, a complete report with listed reasons comes out,
         [Programmed, programmed],
       ] as const) {
         assert.ok(definition.lists(got.status, got.reason), `${definition.type} ${got.status} ${got.reason}`)
+        // What no report says is NSO's own, and in its own list.
+        const isListed = (definition.reasons[got.status] as readonly string[]).includes(got.reason)
+        assert.ok(got.from !== undefined || isListed, `${definition.type} ${got.status} ${got.reason}`)
         assert.match(got.message, served === false ? /^DataPlane galactic: / : /^VPCAttachment default\/web-0 \(galactic\): /)
       }
       if (prepared.status === 'True') {

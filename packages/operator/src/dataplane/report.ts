@@ -3,14 +3,15 @@
  * whatever stands in the attachment's status, a report comes out and nothing is thrown.
  */
 import type { NetworkInterface } from '@nso/api'
-import type { KubeObject } from 'kube-control-loop'
-import type { PlaneReport, TranslatedCondition } from './types.ts'
+import type { Condition, KubeObject } from 'kube-control-loop'
+import type { PlaneReport, ReportedFrom, TranslatedCondition } from './types.ts'
 
 /** What one DataPlane says about where its reports stand. */
 export type ReportSource = {
   /** Name of the DataPlane, e.g. `galactic`. */
   readonly plane: string
   readonly apiGroup: string
+  readonly apiVersion: string
   readonly kind: string
   readonly preparedCondition: string
   /** Absent: the plane reports no programming, and Programmed mirrors Prepared. */
@@ -25,6 +26,8 @@ export type Reported = {
   readonly served: boolean | undefined
   /** Why nothing can be asked of the data plane now, for people. */
   readonly hindrance?: string | undefined
+  /** The field manager that had set a condition of the attachment, where known. */
+  readonly reporterOf?: (condition: string) => string | undefined
   /** What else people should know as long as the interface is not prepared. */
   readonly note?: string | undefined
   /** Values of the DataPlane's `report` templates; anything but a non-empty string counts as not reported. */
@@ -51,7 +54,10 @@ export function reportWithoutPlane(location: string): PlaneReport {
 export function standingReport({ status }: Pick<NetworkInterface, 'status'>): PlaneReport | undefined {
   const [prepared, programmed] = ['Prepared', 'Programmed'].map((type) => status?.conditions?.find((each) => each.type === type))
   if (!prepared || !programmed || isSeed(prepared) || isSeed(programmed)) return undefined
-  const said = ({ status, reason, message }: TranslatedCondition) => ({ status, reason, message })
+  const said = ({ type, status: is, reason, message }: Condition): TranslatedCondition => {
+    const { type: _, ...from } = status?.conditionSources?.find((source) => source.type === type) ?? {}
+    return { status: is, reason, message, ...('object' in from ? { from } : {}) }
+  }
   return {
     prepared: said(prepared),
     programmed: said(programmed),
@@ -90,7 +96,7 @@ function translated(reported: Reported): PlaneReport {
 
 function ownReport(reported: Reported, attachment: KubeObject, says: string): PlaneReport {
   const { source } = reported
-  const about = { attachment, says }
+  const about = { attachment, says, from: (condition: string) => reportedFrom(reported, attachment, condition) }
   const prepared = preparedFrom(about, source.preparedCondition)
   return {
     prepared,
@@ -110,7 +116,23 @@ function withoutReport(source: ReportSource, prepared: TranslatedCondition): Pla
 
 const mirrored = (prepared: TranslatedCondition): TranslatedCondition => ({ ...prepared, reason: 'NotReported' })
 
-type About = { attachment: KubeObject; says: string }
+type About = { attachment: KubeObject; says: string; from: (condition: string) => { from?: ReportedFrom } }
+
+/** Nothing in it moves while the report stands: neither times nor versions. */
+function reportedFrom({ source, reporterOf }: Reported, { metadata }: KubeObject, condition: string): { from?: ReportedFrom } {
+  const { name, uid, generation } = metadata
+  if (uid === undefined) return {}
+  const manager = reporterOf?.(condition)
+  return {
+    from: {
+      dataPlane: source.plane,
+      object: { apiVersion: source.apiVersion, kind: source.kind, name, uid },
+      ...(generation === undefined ? {} : { generation }),
+      condition,
+      ...(manager === undefined ? {} : { manager }),
+    },
+  }
+}
 
 function preparedFrom(about: About, type: string): TranslatedCondition {
   const given = read(about, type)
@@ -119,7 +141,7 @@ function preparedFrom(about: About, type: string): TranslatedCondition {
   }
   if (given.status !== 'True') return given
   if (about.attachment.metadata.deletionTimestamp) {
-    return { status: 'Unknown', reason: 'Pending', message: bounded(`${about.says}: is being deleted`) }
+    return { ...given, status: 'Unknown', reason: 'Pending', message: bounded(`${about.says}: is being deleted`) }
   }
   return { ...given, reason: 'AttachmentReady' }
 }
@@ -131,8 +153,13 @@ function programmedFrom(about: About, type: string): TranslatedCondition {
     : given
 }
 
-/** One condition of the attachment as it may be passed on. */
-function read({ attachment, says }: About, type: string): TranslatedCondition | 'not reported' {
+/** One condition of the attachment as it may be passed on, with where it stands. */
+function read(about: About, type: string): TranslatedCondition | 'not reported' {
+  const said = judged(about, type)
+  return said === 'not reported' ? said : { ...said, ...about.from(type) }
+}
+
+function judged({ attachment, says }: About, type: string): TranslatedCondition | 'not reported' {
   const found = findCondition(attachment.status, type)
   if (found === undefined) return 'not reported'
   const breach = found === 'malformed' ? 'status.conditions is no list with one entry for each type' : breachIn(found, type)
@@ -147,6 +174,14 @@ function read({ attachment, says }: About, type: string): TranslatedCondition | 
   const message = bounded(`${says}: ${typeof found.message === 'string' ? found.message : ''}`)
   const reason = typeof found.reason === 'string' && reasonPattern.test(found.reason) ? found.reason : 'ContractViolation'
   return { status: status ?? 'Unknown', reason, message }
+}
+
+/** Whether the data plane has spoken of a condition, whatever it said: never, before the attachment last changed, or since. */
+export function reportedWhen(attachment: KubeObject, type: string): 'never' | 'earlier' | 'since' {
+  const found = findCondition(attachment.status, type)
+  if (found === 'malformed') return 'since'
+  if (found === undefined || isSeed(found)) return 'never'
+  return staleness(attachment, found) === undefined ? 'since' : 'earlier'
 }
 
 type Fields = { readonly [key: string]: unknown }

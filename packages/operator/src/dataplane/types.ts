@@ -1,5 +1,5 @@
 /** What the claim and interface controllers need of data planes. Pure parts work on values; nothing here writes. */
-import type { DataPlane, NetworkContext, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
+import type { ConditionSource, DataPlane, NetworkContext, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import type { Cache, KubeObject } from 'kube-control-loop'
 import type { Rendered } from './patch.ts'
 
@@ -44,7 +44,16 @@ export type CompiledPlane = {
   translate(given: { interface: NetworkInterface; attachment: KubeObject | undefined; scope: TemplateScope }): PlaneReport
 }
 
-export type TranslatedCondition = { status: 'True' | 'False' | 'Unknown'; reason: string; message: string }
+/** The condition of an object that a translated one was read from. */
+export type ReportedFrom = Omit<ConditionSource, 'type'>
+
+/** `from` is absent where no report was read: the plane, the attachment or the report is missing, or the object is another's. */
+export type TranslatedCondition = {
+  status: 'True' | 'False' | 'Unknown'
+  reason: string
+  message: string
+  from?: ReportedFrom
+}
 
 /** What interface and claim status say of the data plane; conditions without generation and time, which each object adds. */
 export type PlaneReport = {

@@ -9,8 +9,8 @@ import type { InterfaceParts } from './parts.ts'
 import { reportOn, scopeOf } from './report.ts'
 import type { Standing } from './status.ts'
 
-/** `wait`: what a watch will tell of, before there is more to do. */
-export type Done = { seen: Seen; standing: Standing; wait: string | undefined; early: boolean }
+/** `wait`: what a watch will tell of, before there is more to do. `fault`: to be thrown once the status tells of it. */
+export type Done = { seen: Seen; standing: Standing; wait: string | undefined; early: boolean; fault?: Error }
 
 export async function act(parts: InterfaceParts, seen: Seen, decision: Decision, signal: AbortSignal): Promise<Done> {
   switch (decision.do) {
@@ -56,6 +56,7 @@ async function attach(
     standing: { ...found.standing, report },
     wait: reported ? undefined : lacking,
     early: prepared?.status !== 'True',
+    ...(made.result === 'refused' ? { fault: made.error } : {}),
   }
 }
 

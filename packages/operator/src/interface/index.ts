@@ -54,7 +54,8 @@ async function reconcile(parts: InterfaceParts, { key, signal }: Pass): Promise<
   return say(parts, done, signal)
 }
 
-async function say(parts: InterfaceParts, { seen, standing, wait }: Done, signal: AbortSignal): Promise<Outcome> {
+async function say(parts: InterfaceParts, { seen, standing, wait, fault }: Done, signal: AbortSignal): Promise<Outcome> {
   await parts.statusWriter.status(seen.nic, interfaceStatus(seen.nic, standing), signal)
+  if (fault) throw fault
   return wait === undefined ? settled : waiting(wait)
 }

@@ -2,6 +2,7 @@
 import { contextName, type InterfaceStatusIntent, interfaceConditions, type NetworkInterface } from '@nso/api'
 import type { ConditionIntent } from 'kube-control-loop'
 import type { Verification } from '../addresses/port.ts'
+import { conditionSources } from '../dataplane/sources.ts'
 import type { PlaneReport, TranslatedCondition } from '../dataplane/types.ts'
 
 export type Standing = {
@@ -22,10 +23,12 @@ const pending: TranslatedCondition = { status: 'Unknown', reason: 'Pending', mes
 export function interfaceStatus(nic: NetworkInterface, standing: Standing): InterfaceStatusIntent {
   const { phase, location, report, leaving } = standing
   const left: TranslatedCondition | undefined = leaving === undefined ? undefined : { ...pending, message: leaving }
+  const prepared = left ?? report?.prepared ?? pending
+  const programmed = left ?? report?.programmed ?? pending
   const conditions = [
     allocatedNow(nic, standing.allocation),
-    translated('Prepared', left ?? report?.prepared ?? pending),
-    translated('Programmed', left ?? report?.programmed ?? pending),
+    translated('Prepared', prepared),
+    translated('Programmed', programmed),
   ]
   const generation = nic.metadata.generation
   return {
@@ -33,6 +36,7 @@ export function interfaceStatus(nic: NetworkInterface, standing: Standing): Inte
     ...(location === undefined ? {} : { networkContextRef: { name: contextName(nic.spec.network.name, location) } }),
     ...(report?.attachmentRef ? { attachmentRef: report.attachmentRef } : {}),
     ...(report?.vpc === undefined ? {} : { vpc: report.vpc }),
+    ...conditionSources({ prepared, programmed }),
     conditions: conditions.map((one) => (generation === undefined ? one : { ...one, observedGeneration: generation })),
   }
 }

@@ -1,6 +1,15 @@
 /** What the network controllers work with. */
-import { managers, Network, NetworkContext, Subnet, statusOwners } from '@nso/api'
-import { type Clock, createStatusWriter, createWriter, type RecordWarning, type WriterEnvironment } from 'kube-control-loop'
+import { managers, Network, NetworkContext, ownership, Subnet, statusOwners } from '@nso/api'
+import {
+  type Clock,
+  createHandover,
+  createStatusWriter,
+  createWriter,
+  type RecordWarning,
+  type StatusOwner,
+  type WriterEnvironment,
+  type WriterOptions,
+} from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
 
 export type NetworkCaches = Pick<Caches, 'networks' | 'contexts' | 'subnets' | 'servingLocations' | 'interfaces'>
@@ -20,8 +29,19 @@ export const controllerNames = {
   hold: 'networkcontexthold',
 } as const
 
+/** The writer of one status, which also takes over what earlier software wrote there. */
+function statusWriter<S, T, const Owner extends StatusOwner>(
+  own: Omit<WriterOptions<S, T>, 'manager'>,
+  owner: Owner,
+  { clock, recordEvent }: NetworkOptions,
+) {
+  const handover = createHandover({ ...own, manager: owner.writer, table: ownership })
+  return createStatusWriter({ ...own, ...handover, owner, clock, ...(recordEvent ? { recordEvent } : {}) })
+}
+
 /** Writers of the network controller: its own finalizer and status, and the contexts it makes. */
-export function networkWriters({ environment, caches, clock, recordEvent }: NetworkOptions) {
+export function networkWriters(options: NetworkOptions) {
+  const { environment, caches } = options
   const common = { ...environment, controller: controllerNames.network }
   const own = { ...common, kind: Network, cache: caches.networks }
   return {
@@ -33,13 +53,14 @@ export function networkWriters({ environment, caches, clock, recordEvent }: Netw
       manager: managers.network,
       writes: ['create', 'patch', 'remove'],
     }),
-    status: createStatusWriter({ ...own, owner: statusOwners.network, clock, ...(recordEvent ? { recordEvent } : {}) }),
+    status: statusWriter(own, statusOwners.network, options),
   }
 }
 export type NetworkWriters = ReturnType<typeof networkWriters>
 
 /** Writers of the context controller: its finalizer and status, and the Subnets it makes. */
-export function contextWriters({ environment, caches, clock, recordEvent }: NetworkOptions) {
+export function contextWriters(options: NetworkOptions) {
+  const { environment, caches } = options
   const common = { ...environment, controller: controllerNames.context }
   const own = { ...common, kind: NetworkContext, cache: caches.contexts }
   return {
@@ -51,14 +72,15 @@ export function contextWriters({ environment, caches, clock, recordEvent }: Netw
       manager: managers.networkContext,
       writes: ['create', 'remove'],
     }),
-    status: createStatusWriter({ ...own, owner: statusOwners.networkContext, clock, ...(recordEvent ? { recordEvent } : {}) }),
+    status: statusWriter(own, statusOwners.networkContext, options),
   }
 }
 export type ContextWriters = ReturnType<typeof contextWriters>
 
-export function subnetWriters({ environment, caches, clock, recordEvent }: NetworkOptions) {
+export function subnetWriters(options: NetworkOptions) {
+  const { environment, caches } = options
   const own = { ...environment, controller: controllerNames.subnet, kind: Subnet, cache: caches.subnets }
-  return { status: createStatusWriter({ ...own, owner: statusOwners.subnet, clock, ...(recordEvent ? { recordEvent } : {}) }) }
+  return { status: statusWriter(own, statusOwners.subnet, options) }
 }
 
 export function holdWriters({ environment, caches }: NetworkOptions) {

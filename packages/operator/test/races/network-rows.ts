@@ -4,6 +4,7 @@ import { finalizers, managers, Network, NetworkContext, Subnet, statusOwners } f
 import type { RaceRow } from 'kube-control-loop/testing'
 import { eventually } from 'kube-localplane/testing'
 import { create, remove, said } from '../world.ts'
+import { migrationRowsOfNetworks } from './migration-rows.ts'
 import {
   change,
   end,
@@ -245,4 +246,4 @@ const subnetRow: RaceRow<RaceWorld> = {
   },
 }
 
-export const networkControllerRows = [...networkRows, ...contextRows, subnetRow]
+export const networkControllerRows = [...networkRows, ...contextRows, subnetRow, ...migrationRowsOfNetworks]

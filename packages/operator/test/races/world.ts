@@ -55,6 +55,8 @@ export type RaceWorld = {
   /** Name of the DataPlane that this NSO sees. */
   readonly planeName: string
   registered(): readonly RegisteredWrite[]
+  /** What the process remembers of its own writes is void, as when it begins to lead. */
+  newTerm(): void
   /** Tells the recorder that the administrator is about to write what belongs to someone else. */
   trespass(kind: string, name: string, path: string): void
   /** The network here, with one IPv6 subnet, as propagation or a user would bring it. */
@@ -150,6 +152,7 @@ async function open(
     namespace,
     planeName,
     registered: () => operator.manager.registry.registeredWrites(),
+    newTerm: () => operator.manager.registry.newTerm(),
     trespass: (kind, name, path) =>
       recorder.expect({ kind, namespace, name, path, why: 'the administrator brings a race about', maybe: true }),
     async context() {

@@ -32,7 +32,10 @@ const also: Readonly<Record<string, RecordedKind['also']>> = {
     { path: 'spec', identity: 'user' },
     { path: 'metadata.labels', identity: 'user' },
   ],
-  Subnet: [{ path: 'spec', identity: 'user' }],
+  Subnet: [
+    { path: 'spec', identity: 'user' },
+    { path: 'metadata.labels', identity: 'user' },
+  ],
   BGPRouter: [{ path: 'spec', identity: 'node' }],
 }
 

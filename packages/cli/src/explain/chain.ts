@@ -1,0 +1,186 @@
+/** The objects of one chain, picked out of what was read. Pure; anything may be missing. */
+import {
+  AddressLease,
+  annotations,
+  contextName,
+  DataPlane,
+  labels,
+  Network,
+  NetworkContext,
+  NetworkInterface,
+  NetworkInterfaceClaim,
+  parseDataPlaneChoice,
+  ServingLocation,
+  Subnet,
+} from '@nso/api'
+import { advertisementNames, defaultSettings as galacticSettings } from 'galactic'
+import { BGPAdvertisement, NetworkAttachmentDefinition, VPCAttachment } from 'galactic/api'
+import type { KubeObject } from 'kube-control-loop'
+import { groupOf, pick, textAt } from '../owners/stored.ts'
+import { findIn, type KindRef, listOf, type Snapshot, sameKind } from './snapshot.ts'
+
+/** An object that belongs into the chain, whether it stands or not. */
+export type Wanted = { apiVersion: string; kind: string; namespace?: string; name: string }
+
+export type Link = { readonly wanted: Wanted; readonly object: KubeObject | undefined }
+
+export type Target = { readonly kind: 'claim' | 'interface'; readonly namespace: string; readonly name: string }
+
+export type Chain = {
+  readonly target: Target
+  /** For an interface: the claim that holds it, if any. */
+  readonly claim: Link | undefined
+  readonly interface: Link
+  /** Whether the interface is held by another claim than the one that was asked for. */
+  readonly heldBy: string | undefined
+  readonly location: string | undefined
+  /** The one that the interface was given. */
+  readonly plane: { readonly chosen: { name: string; uid: string } | undefined; readonly object: DataPlane | undefined }
+  readonly planes: readonly DataPlane[]
+  /** Absent where no data plane says of which kind it would be. */
+  readonly attachment: Link | undefined
+  readonly networkObject: Link | undefined
+  /** What the data plane made for the attachment, as far as it is known which kinds that are. */
+  readonly made: readonly Link[]
+  readonly network: Link | undefined
+  readonly context: Link | undefined
+  readonly subnets: readonly Subnet[]
+  readonly leases: readonly AddressLease[]
+  readonly locations: readonly ServingLocation[]
+}
+
+/** Apis of NSO's own kinds, for objects that are missing. */
+const own = 'networking.datumapis.com/v1alpha'
+
+function linkTo(snapshot: Snapshot, kind: KindRef, apiVersion: string, at: { namespace?: string; name: string }): Link {
+  return { wanted: { apiVersion, kind: kind.kind, ...at }, object: findIn(snapshot, kind, at) }
+}
+
+/** Picks the chain of a claim or an interface. */
+export function chainOf(snapshot: Snapshot, target: Target): Chain {
+  const { namespace } = target
+  const within = (kind: KindRef, name: string) => linkTo(snapshot, kind, own, { namespace, name })
+  const start = target.kind === 'claim' ? within(NetworkInterfaceClaim, target.name) : undefined
+  const nic = within(NetworkInterface, start ? interfaceName(start.object, target.name) : target.name)
+  const holder = textAt(nic.object?.spec, 'claimRef', 'name')
+  const claim = start ?? (holder === undefined ? undefined : within(NetworkInterfaceClaim, holder))
+  const networkName = textAt(nic.object?.spec, 'network', 'name') ?? textAt(claim?.object?.spec, 'network', 'name')
+  const locations = listOf<ServingLocation>(snapshot, ServingLocation)
+  const location = nic.object?.metadata.labels?.[labels.location] ?? onlyName(locations)
+  const contextIs =
+    textAt(nic.object?.status, 'networkContextRef', 'name') ??
+    (networkName && location ? contextName(networkName, location) : undefined)
+  const planes = listOf<DataPlane>(snapshot, DataPlane)
+  const plane = planeOf(nic.object, planes)
+  const attachment = attachmentOf(snapshot, nic, plane.object)
+  return {
+    ...{ target, claim, interface: nic, heldBy: otherHolder(start?.object, nic.object, target.name), location, plane, planes },
+    attachment,
+    networkObject: contextIs === undefined ? undefined : networkObjectOf(snapshot, plane.object, { namespace, name: contextIs }),
+    made: attachment?.object ? madeOf(snapshot, attachment.object) : [],
+    network: networkName === undefined ? undefined : within(Network, networkName),
+    context: contextIs === undefined ? undefined : within(NetworkContext, contextIs),
+    subnets: subnetsOf(snapshot, namespace, contextIs),
+    leases: leasesOf(snapshot, namespace, claimNameOf(nic.object, claim)),
+    locations,
+  }
+}
+
+const onlyName = (objects: readonly KubeObject[]): string | undefined =>
+  objects.length === 1 ? objects[0]?.metadata.name : undefined
+
+function interfaceName(claim: KubeObject | undefined, fallback: string): string {
+  return textAt(claim?.status, 'networkInterfaceRef', 'name') ?? textAt(claim?.spec, 'networkInterfaceName') ?? fallback
+}
+
+/** The name under which its addresses were allocated. */
+function claimNameOf(nic: KubeObject | undefined, claim: Link | undefined): string | undefined {
+  return nic?.metadata.annotations?.[annotations.allocationClaim] ?? claim?.wanted.name
+}
+
+function otherHolder(claim: KubeObject | undefined, nic: KubeObject | undefined, name: string): string | undefined {
+  const holder = textAt(nic?.spec, 'claimRef', 'name')
+  if (!claim || holder === undefined) return undefined
+  if (holder !== name) return `claim ${holder}`
+  const uid = nic?.metadata.annotations?.[annotations.claimUid]
+  return uid === undefined || uid === claim.metadata.uid ? undefined : `an earlier claim of this name (uid ${uid})`
+}
+
+function planeOf(nic: KubeObject | undefined, planes: readonly DataPlane[]): Chain['plane'] {
+  const chosen = parseDataPlaneChoice(nic?.metadata.annotations?.[annotations.dataPlane])
+  const object = chosen && planes.find(({ metadata }) => metadata.name === chosen.name && metadata.uid === chosen.uid)
+  return { chosen, object }
+}
+
+/** Which kind a DataPlane's template makes; undefined where it does not say. */
+function templateOf(
+  plane: DataPlane | undefined,
+  of: 'attachment' | 'network',
+): { apiVersion: string; kind: string } | undefined {
+  const [apiVersion, kind] = [textAt(plane?.spec, of, 'apiVersion'), textAt(plane?.spec, of, 'kind')]
+  return apiVersion === undefined || kind === undefined ? undefined : { apiVersion, kind }
+}
+
+/** Of the kind that the data plane makes, else of the one that the interface's status names. */
+function attachmentOf(snapshot: Snapshot, nic: Link, plane: DataPlane | undefined): Link | undefined {
+  const { namespace = '', name } = nic.wanted
+  const template = templateOf(plane, 'attachment')
+  if (template) {
+    const kind = { group: groupOf(template.apiVersion), kind: template.kind }
+    return linkTo(snapshot, kind, template.apiVersion, { namespace, name })
+  }
+  const [group, kind, named] = ['apiGroup', 'kind', 'name'].map((field) => textAt(nic.object?.status, 'attachmentRef', field))
+  if (group === undefined || kind === undefined) return undefined
+  const at = { namespace, name: named ?? name }
+  const found = findIn(snapshot, { group, kind }, at)
+  // Without a version: whichever is served.
+  return { wanted: { apiVersion: found?.apiVersion ?? `${group}/`, kind, ...at }, object: found }
+}
+
+function networkObjectOf(
+  snapshot: Snapshot,
+  plane: DataPlane | undefined,
+  at: { namespace: string; name: string },
+): Link | undefined {
+  const template = templateOf(plane, 'network')
+  if (!template) return undefined
+  return linkTo(snapshot, { group: groupOf(template.apiVersion), kind: template.kind }, template.apiVersion, at)
+}
+
+/** Only of Galactic it is known what it makes; what another data plane makes is its own affair. */
+export const isGalactic = ({ apiVersion, kind }: Pick<Wanted, 'apiVersion' | 'kind'>): boolean =>
+  sameKind({ group: groupOf(apiVersion), kind }, VPCAttachment)
+
+function madeOf(snapshot: Snapshot, attachment: KubeObject): Link[] {
+  if (!isGalactic(attachment)) return []
+  const { namespace = '', name } = attachment.metadata
+  const definition = textAt(attachment.status, 'networkAttachmentDefinition') ?? name
+  const made = [linkTo(snapshot, NetworkAttachmentDefinition, 'k8s.cni.cncf.io/v1', { namespace, name: definition })]
+  const advertised = advertisementsOf(attachment)
+  const found = advertised.map((at) => linkTo(snapshot, BGPAdvertisement, 'network.datumapis.com/v1alpha1', at))
+  const standing = found.filter(({ object }) => object)
+  return [...made, ...(standing.length > 0 ? standing : found.slice(0, 1))]
+}
+
+/** Where the node publishes an attachment of Galactic; none before it has its identity. */
+export function advertisementsOf(attachment: KubeObject): { namespace: string; name: string }[] {
+  const [vpc, id] = [textAt(attachment.status, 'vpc'), textAt(attachment.status, 'vpcAttachment')]
+  if (vpc === undefined || id === undefined) return []
+  return advertisementNames({ vpc, attachment: id }).map((name) => ({ namespace: galacticSettings.systemNamespace, name }))
+}
+
+function subnetsOf(snapshot: Snapshot, namespace: string, context: string | undefined): Subnet[] {
+  if (context === undefined) return []
+  return byName(
+    listOf<Subnet>(snapshot, Subnet, namespace).filter(({ spec }) => textAt(spec, 'networkContext', 'name') === context),
+  )
+}
+
+function leasesOf(snapshot: Snapshot, namespace: string, claim: string | undefined): AddressLease[] {
+  if (claim === undefined) return []
+  const leases = listOf<AddressLease>(snapshot, AddressLease, namespace)
+  return byName(leases.filter(({ spec }) => pick(spec, 'holder', 'claimName') === claim))
+}
+
+const byName = <O extends KubeObject>(objects: readonly O[]): O[] =>
+  [...objects].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))

@@ -1,0 +1,167 @@
+/** Reads from a live cluster all that a chain may have: gets and lists only. What may not be read is noted, and the rest goes on. */
+import {
+  AddressLease,
+  DataPlane,
+  Network,
+  NetworkContext,
+  NetworkInterface,
+  NetworkInterfaceClaim,
+  ServingLocation,
+  Subnet,
+} from '@nso/api'
+import { BGPAdvertisement, NetworkAttachmentDefinition } from 'galactic/api'
+import { type Kind, type KubeObject, pathOf, systemClock } from 'kube-control-loop'
+import { type Cluster, unreadBecause } from '../cluster.ts'
+import { groupOf, isFields, pick, textAt } from '../owners/stored.ts'
+import { advertisementsOf, type Chain, chainOf, isGalactic, type Target, type Wanted } from './chain.ts'
+import { leaderLeases, leaseRef } from './leaders.ts'
+import { type Gap, type KindRef, kindOf, type Snapshot, sameKind } from './snapshot.ts'
+
+type At = { namespace?: string | undefined; name: string }
+
+/** What was read so far, a snapshot at each moment, and the ways to read more of it. */
+type Reading = {
+  snapshot(at: Date): Snapshot
+  get(kind: Kind, at: At): Promise<void>
+  list(kind: Kind, namespace?: string): Promise<void>
+  /** An object of a kind that only its data plane knows. */
+  getUnknown(wanted: Wanted): Promise<void>
+}
+
+/** Objects by kind and name, kinds that could be read, and kinds that could not. */
+function createNotes() {
+  const objects = new Map<string, KubeObject>()
+  const read: KindRef[] = []
+  const gaps: Gap[] = []
+  return {
+    add(object: KubeObject): void {
+      const { group, kind } = kindOf(object)
+      const key = [group, kind, object.metadata.namespace, object.metadata.name].join('/')
+      if (!objects.has(key)) objects.set(key, object)
+    },
+    gap(gap: Gap): void {
+      if (!gaps.some((each) => sameKind(each, gap))) gaps.push(gap)
+    },
+    /** Runs a reading of a kind: afterwards its absence means something, or it is known why not. */
+    async during(kind: KindRef, reading: () => Promise<void>): Promise<void> {
+      const ref = { group: kind.group, kind: kind.kind }
+      try {
+        await reading()
+        if (!read.some((each) => sameKind(each, ref))) read.push(ref)
+      } catch (error) {
+        const unread = unreadBecause(error)
+        const message = unread.why === 'not served' ? `the API server does not serve ${ref.kind}` : unread.message
+        this.gap({ ...ref, ...unread, message })
+      }
+    },
+    snapshot: (at: Date): Snapshot => ({ origin: 'live', at, objects: [...objects.values()], read: [...read], gaps: [...gaps] }),
+  }
+}
+
+function createReading({ client }: Cluster, signal: AbortSignal): Reading {
+  const notes = createNotes()
+  const ask = (path: string) => client.raw({ method: 'GET', path }, signal)
+  const get: Reading['get'] = (kind, at) =>
+    notes.during(kind, async () => {
+      const found = await client.find(kind, at, signal)
+      if (found) notes.add(found)
+    })
+  return {
+    snapshot: notes.snapshot,
+    get,
+    list: (kind, namespace) =>
+      notes.during(kind, async () => {
+        const { items } = await client.list(kind, namespace === undefined ? {} : { namespace }, signal)
+        items.forEach(notes.add)
+      }),
+    async getUnknown({ apiVersion, kind, ...at }) {
+      const ref = { group: groupOf(apiVersion), kind }
+      let served: Kind | undefined
+      await notes.during(ref, async () => {
+        const version = apiVersion.slice(ref.group.length + 1) || preferredVersion(await ask(`/apis/${ref.group}`))
+        served = servedKind(await ask(`/apis/${ref.group}/${version}`), ref, version)
+        if (!served) notes.gap({ ...ref, why: 'not served', message: `the API server does not serve ${kind} of ${apiVersion}` })
+      })
+      if (served) await get(served, at)
+    },
+  }
+}
+
+/** Clock of the server, so that ages do not depend on this machine's. */
+async function serverTime({ transport }: Cluster, signal: AbortSignal): Promise<Date> {
+  const { headers } = await transport.send({ method: 'GET', path: '/version' }, signal).catch((error: unknown) => {
+    unreadBecause(error)
+    throw error
+  })
+  const at = typeof headers.date === 'string' ? Date.parse(headers.date) : Number.NaN
+  return Number.isNaN(at) ? systemClock.now() : new Date(at)
+}
+
+const preferredVersion = (group: unknown): string => textAt(group, 'preferredVersion', 'version') ?? ''
+
+function servedKind(list: unknown, { group, kind }: KindRef, version: string): Kind | undefined {
+  const resources = pick(list, 'resources')
+  const found = Array.isArray(resources)
+    ? resources.filter(isFields).find((each) => each.kind === kind && typeof each.name === 'string' && !each.name.includes('/'))
+    : undefined
+  if (!found) return undefined
+  return { group, version, kind, plural: String(found.name), scope: found.namespaced === true ? 'Namespaced' : 'Cluster' }
+}
+
+/** Follows the chain hop by hop, since each object names the next. Rejects with `Explained` when the server does not answer. */
+export async function gather(cluster: Cluster, target: Target, signal: AbortSignal): Promise<Snapshot> {
+  const reading = createReading(cluster, signal)
+  const { namespace, name } = target
+  const chain = () => chainOf(reading.snapshot(new Date(0)), target)
+  await Promise.all([
+    reading.get(target.kind === 'claim' ? NetworkInterfaceClaim : NetworkInterface, { namespace, name }),
+    reading.list(DataPlane),
+    reading.list(ServingLocation),
+    ...leaderLeases.map((lease) => reading.get(leaseRef, lease)),
+  ])
+  await reading.get(NetworkInterface, { namespace, name: chain().interface.wanted.name })
+  await Promise.all([...surroundings(reading, chain()), reading.list(AddressLease, namespace), reading.list(Subnet, namespace)])
+  await Promise.all(madeBy(reading, chain()))
+  return reading.snapshot(await serverTime(cluster, signal))
+}
+
+function surroundings(reading: Reading, { claim, attachment, networkObject, network, context }: Chain): Promise<void>[] {
+  const known = [
+    [NetworkInterfaceClaim, claim],
+    [Network, network],
+    [NetworkContext, context],
+  ] as const
+  return [
+    ...known.flatMap(([kind, link]) => (link ? [reading.get(kind, link.wanted)] : [])),
+    ...[attachment, networkObject].flatMap((link) => (link ? [reading.getUnknown(link.wanted)] : [])),
+  ]
+}
+
+function madeBy(reading: Reading, { attachment }: Chain): Promise<void>[] {
+  const object = attachment?.object
+  if (!object || !isGalactic(object)) return []
+  const { namespace, name } = object.metadata
+  const definition = textAt(object.status, 'networkAttachmentDefinition') ?? name
+  return [
+    reading.get(NetworkAttachmentDefinition, { namespace, name: definition }),
+    ...advertisementsOf(object).map((at) => reading.get(BGPAdvertisement, at)),
+  ]
+}
+
+const most = 10
+
+/** Names of the kind that there are, `namespace/name`, those of the namespace first; none when they may not be listed. */
+export async function namesThereAre(cluster: Cluster, kind: Kind, namespace: string, signal: AbortSignal): Promise<string[]> {
+  const ask = async (path: string): Promise<string[]> => {
+    try {
+      const list = await cluster.client.raw({ method: 'GET', path, query: { limit: '50' } }, signal)
+      const items = pick(list, 'items')
+      const objects = Array.isArray(items) ? (items as KubeObject[]) : []
+      return objects.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`)
+    } catch {
+      return []
+    }
+  }
+  const [near, far] = await Promise.all([ask(pathOf(kind, { namespace })), ask(pathOf(kind, {}))])
+  return [...new Set([...near, ...far])].slice(0, most)
+}

@@ -1,0 +1,65 @@
+/** Whether NSO and Galactic run, by the Leases that their leading processes renew. Pure. */
+import { nsoAccount } from '@nso/api'
+import { leaseName as nsoLease } from '@nso/operator'
+import { galacticAccount, leaseName as galacticLease } from 'galactic'
+import { type Kind, leaseKind } from 'kube-control-loop'
+import { pick, textAt } from '../owners/stored.ts'
+import { span } from './ages.ts'
+import { findIn, gapOf, type Snapshot } from './snapshot.ts'
+
+export const leaseRef: Kind = leaseKind
+
+/** Where the components lead, unless told otherwise. */
+export const leaderLeases = [
+  { component: 'NSO', namespace: nsoAccount.namespace, name: nsoLease },
+  { component: 'Galactic', namespace: galacticAccount.namespace, name: galacticLease },
+] as const
+
+export type Leader = {
+  component: string
+  lease: string
+  /** `unknown`: the Lease was not read. */
+  state: 'leading' | 'expired' | 'given up' | 'none' | 'unknown'
+  holder?: string
+  renewed?: string
+  /** The same as a sentence. */
+  says: string
+}
+
+export function leadersIn(snapshot: Snapshot): Leader[] {
+  return leaderLeases.map(({ component, namespace, name }) => leaderOf(snapshot, component, { namespace, name }))
+}
+
+function leaderOf(snapshot: Snapshot, component: string, at: { namespace: string; name: string }): Leader {
+  const lease = `${at.namespace}/${at.name}`
+  const found = findIn(snapshot, leaseRef, at)
+  if (!found) {
+    const gap = gapOf(snapshot, leaseRef)
+    if (gap)
+      return {
+        component,
+        lease,
+        state: 'unknown',
+        says: `whether ${component} runs is not known: its Lease ${lease} ${gap.why === 'not in the dump' ? 'is not in the dump' : 'could not be read'}`,
+      }
+    return { component, lease, state: 'none', says: `${component} is not running: there is no Lease ${lease}` }
+  }
+  const [holder, renewed] = [textAt(found.spec, 'holderIdentity'), textAt(found.spec, 'renewTime')]
+  const known = { component, lease, ...(holder ? { holder } : {}), ...(renewed ? { renewed } : {}) }
+  if (holder === undefined)
+    return { ...known, state: 'given up', says: `${component} is not running: nobody holds its Lease ${lease}` }
+  const term = pick(found.spec, 'leaseDurationSeconds')
+  const sinceMs = renewed === undefined ? Number.POSITIVE_INFINITY : snapshot.at.getTime() - Date.parse(renewed)
+  // The clocks of two machines are compared here: some seconds of doubt are in the holder's favour.
+  if (sinceMs > (typeof term === 'number' ? term : 15) * 1000 + 2000) {
+    const since = renewed === undefined ? 'was never renewed' : `was last renewed ${span(sinceMs)} ago`
+    return { ...known, state: 'expired', says: `${component} is not running: its Lease ${lease} ${since}` }
+  }
+  return { ...known, state: 'leading', says: `${component} runs: ${holder} leads` }
+}
+
+/** Why a component cannot be expected to act; undefined when it runs, or nothing is known of it. */
+export function absenceOf(leaders: readonly Leader[], component: string | undefined): string | undefined {
+  const leader = leaders.find((each) => each.component === component)
+  return leader && leader.state !== 'leading' && leader.state !== 'unknown' ? leader.says : undefined
+}

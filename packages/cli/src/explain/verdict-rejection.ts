@@ -1,0 +1,69 @@
+/** Why a claim is not bound or has no addresses: at which object of its surroundings. Pure. */
+import type { KubeObject } from 'kube-control-loop'
+import type { StoredCondition } from '../owners/stored.ts'
+import type { Break } from './break.ts'
+import type { Link } from './chain.ts'
+import { absent, type Facts, missing, refOf, showCondition } from './facts.ts'
+import type { ObjectName } from './model.ts'
+
+const locations = ['NoLocationIdentity', 'AmbiguousLocationIdentity']
+const families = ['AddressFamiliesUnknown', 'AddressFamilyNotCarried']
+const pools = [
+  'AddressPoolExhausted',
+  'RetainedAddressConflict',
+  'AddressAllocationRejected',
+  'AllocationFailed',
+  'SubnetGatewayUnusable',
+  'AddressAllocationMissing',
+]
+const interfaces = [
+  'InterfaceHeldByAnotherClaim',
+  'NetworkMismatch',
+  'InterfaceNameMismatch',
+  'AddressFamilyMissing',
+  'AddressClassMissing',
+  'ReclaimPolicyMismatch',
+]
+
+const api = 'networking.datumapis.com/v1alpha'
+
+function atNetwork(facts: Facts): { at: ObjectName; how?: string } | undefined {
+  const { network, context } = facts.chain
+  for (const link of [network, context]) {
+    if (!link) continue
+    if (link.object?.metadata.deletionTimestamp) return { at: link.wanted, how: 'it is being deleted' }
+    const { isKnown, says } = missing(facts, link)
+    if (!link.object && isKnown) return { at: link.wanted, how: `it ${says}` }
+  }
+  return context && { at: context.wanted }
+}
+
+function atPool({ chain }: Facts): { at: ObjectName; how?: string } | undefined {
+  const [subnet, ...others] = chain.subnets
+  if (!subnet) return chain.context && { at: chain.context.wanted, how: 'it has no Subnet' }
+  return {
+    at: refOf(subnet),
+    ...(others.length > 0 ? { how: `it and ${others.map((one) => one.metadata.name).join(', ')} are asked` } : {}),
+  }
+}
+
+const held = (link: Link): { at: ObjectName } => ({ at: link.wanted })
+
+function placeOf(facts: Facts, reason: string): { at: ObjectName; how?: string } | undefined {
+  if (locations.includes(reason)) {
+    const [location] = facts.chain.locations
+    return { at: location ? refOf(location) : { apiVersion: api, kind: 'ServingLocation', name: '(none)' } }
+  }
+  if (reason === 'NetworkNotAvailableInLocation') return atNetwork(facts)
+  if (families.includes(reason)) return facts.chain.context && { at: facts.chain.context.wanted }
+  if (pools.includes(reason)) return atPool(facts)
+  return interfaces.includes(reason) ? held(facts.chain.interface) : undefined
+}
+
+/** The object at which a claim's (or interface's) allocation stops, by the reason that its condition gives. */
+export function rejectionAt(facts: Facts, object: KubeObject, condition: StoredCondition): Break {
+  const { at, how } = placeOf(facts, condition.reason ?? '') ?? { at: refOf(object), how: undefined }
+  const because = `${condition.message?.replace(/\.$/, '') || 'no message'} (${showCondition(condition)})`
+  const unknown = condition.status === 'Unknown' ? absent(facts, 'NSO') : ''
+  return { at, because: `${how === undefined ? '' : `${how}; `}${because}${unknown}` }
+}

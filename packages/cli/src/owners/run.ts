@@ -1,0 +1,43 @@
+/** `nso owners`: the tables, or a check of a live cluster against them. */
+import { openCluster } from '../cluster.ts'
+import { kindNamed } from '../kind-names.ts'
+import { type Format, formatted } from '../output.ts'
+import { type Paint, plain } from '../tree.ts'
+import { checkOwners } from './check.ts'
+import { ownerLines, renderChecked, renderedOwnersNote, renderOwners } from './show.ts'
+import { type Row, rows } from './table.ts'
+
+export type OwnersFlags = { check: boolean; kubeconfig?: string; output: Format }
+
+const patienceMs = 300_000
+
+/** What is printed, and the exit status: 1 when anything is not as documented, or could not be looked at. */
+export async function answerOwners(
+  kind: string | undefined,
+  { check, kubeconfig, output }: OwnersFlags,
+  paint: Paint = plain,
+): Promise<{ text: string; status: number }> {
+  const chosen: readonly Row[] = kind === undefined ? rows : rowsNamed(kind)
+  if (!check) {
+    const lines = ownerLines(chosen)
+    const text = formatted(output, lines, (shown) => [...renderOwners(shown, paint), '', renderedOwnersNote].join('\n'))
+    return { text, status: 0 }
+  }
+  const cluster = await openCluster({ kubeconfig })
+  try {
+    const checked = await checkOwners(cluster.client, chosen, AbortSignal.timeout(patienceMs))
+    const text = formatted(output, checked, (shown) => renderChecked(shown, paint).join('\n'))
+    const isRight = checked.findings.length === 0 && checked.unread.length === 0
+    return { text, status: isRight ? 0 : 1 }
+  } finally {
+    await cluster.close()
+  }
+}
+
+function rowsNamed(word: string): Row[] {
+  const named = kindNamed(
+    rows.map(({ kind }) => kind),
+    word,
+  )
+  return rows.filter(({ kind }) => kind === named)
+}

@@ -1,0 +1,97 @@
+/** Installs the policies that enforce ownership, with the identities of this installation, and waits until they are in force. */
+import { enforcement as nsoEnforcement, ownershipProbes as nsoProbes } from '@nso/api'
+import { enforcement as galacticEnforcement, ownershipProbes as galacticProbes } from 'galactic/manifests'
+import {
+  createAccessSource,
+  createClient,
+  createHttpTransport,
+  modeLabel,
+  type OwnershipEnforcement,
+  type OwnershipMode,
+  type OwnershipProbe,
+  ownershipInForce,
+  ownershipParameters,
+  ownershipPolicies,
+  parametersName,
+  systemClock,
+} from 'kube-control-loop'
+import { type ApiConnection, connect, installManifests, type KubeObject } from 'kube-localplane'
+
+export type OwnershipRequest = {
+  kubeconfigPath: string
+  /** Absent: as the cluster has it, else Deny. */
+  mode?: OwnershipMode | undefined
+  log: (line: string) => void
+  signal: AbortSignal
+}
+
+type App = { title: string; enforcement: OwnershipEnforcement; probes: readonly OwnershipProbe[] }
+
+const apps: readonly App[] = [
+  { title: 'NSO', enforcement: nsoEnforcement, probes: nsoProbes },
+  { title: 'Galactic', enforcement: galacticEnforcement, probes: galacticProbes },
+]
+
+/**
+ * Applied to a used cluster it changes nothing but the mode: parameters that stand, an administrator's among them, are kept.
+ * Rejects with `NotInForce` where a policy does not come into force.
+ */
+export async function enforceOwnership(request: OwnershipRequest): Promise<void> {
+  const connection = await connect(request.kubeconfigPath)
+  try {
+    if (!(await servesPolicies(connection))) {
+      request.log('ownership is not enforced: this server does not serve ValidatingAdmissionPolicy v1')
+      return
+    }
+    const lines = await Promise.all(apps.map((app) => enforceOf(app, connection, request)))
+    for (const line of lines) request.log(line)
+  } finally {
+    connection.close()
+  }
+}
+
+async function servesPolicies(connection: ApiConnection): Promise<boolean> {
+  const { body } = await connection.request({ path: '/apis/admissionregistration.k8s.io/v1' })
+  const resources = (body as { resources?: { name: string }[] } | undefined)?.resources ?? []
+  return resources.some(({ name }) => name === 'validatingadmissionpolicies')
+}
+
+type Parameters = { metadata: { labels?: Record<string, string> }; data?: Record<string, string> }
+
+const isMode = (text: string | undefined): text is OwnershipMode => text === 'Deny' || text === 'Audit' || text === 'Off'
+
+async function enforceOf(
+  { title, enforcement, probes }: App,
+  connection: ApiConnection,
+  request: OwnershipRequest,
+): Promise<string> {
+  const { kubeconfigPath, signal } = request
+  const standing = await readParameters(connection, enforcement)
+  const set = standing?.metadata.labels?.[modeLabel]
+  const mode = request.mode ?? (isMode(set) ? set : 'Deny')
+  if (mode === 'Off' && !standing) return `ownership of ${title}'s objects is not enforced`
+  const parameters = ownershipParameters(enforcement, mode)
+  const kept = { ...parameters, data: { ...(parameters.data as object), ...standing?.data } }
+  await installManifests(kubeconfigPath, [kept, ...ownershipPolicies(enforcement)] as KubeObject[], { signal })
+  if (mode === 'Off') return `ownership of ${title}'s objects is not enforced any more`
+  if (mode === 'Audit') return `ownership of ${title}'s objects is watched and not enforced (Audit): violations are counted`
+  const count = await untilInForce(kubeconfigPath, { enforcement, probes }, signal)
+  return `ownership of ${title}'s objects is enforced (Deny): ${count} policies are in force`
+}
+
+async function readParameters(connection: ApiConnection, enforcement: OwnershipEnforcement): Promise<Parameters | undefined> {
+  const path = `/api/v1/namespaces/${enforcement.namespace}/configmaps/${parametersName(enforcement)}`
+  const { status, body } = await connection.request({ path })
+  return status === 200 ? (body as Parameters) : undefined
+}
+
+async function untilInForce(kubeconfig: string, app: Pick<App, 'enforcement' | 'probes'>, signal: AbortSignal): Promise<number> {
+  const access = createAccessSource({ clock: systemClock, kubeconfig })
+  const transport = createHttpTransport({ access, clock: systemClock, userAgent: 'nso-cli/0.1.0' })
+  try {
+    const client = createClient(transport, { clock: systemClock, jitter: Math.random })
+    return await ownershipInForce({ ...app, client, clock: systemClock, signal })
+  } finally {
+    await transport.close()
+  }
+}

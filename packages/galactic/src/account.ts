@@ -1,0 +1,2 @@
+/** The identity that Galactic runs as. */
+export const galacticAccount = { namespace: 'galactic-system', name: 'galactic' } as const

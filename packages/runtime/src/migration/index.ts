@@ -1,0 +1,5 @@
+export { type Inheritance, type LegacyPath, legacyPaths, type MigrationInput, migrateEntries, ownersIn } from './entries.ts'
+export { createHandover, type Handover, type HandoverOptions } from './handover.ts'
+export { type MigrateAll, type Migrated, migrateAll } from './migrate-all.ts'
+export { type MigrateObject, type Migration, migrateObject } from './migrate-object.ts'
+export { type MigrationRun, runMigration } from './run-migration.ts'
