@@ -118,7 +118,9 @@ test('explain, owners and completion as commands', async (t) => {
     const missing = await run(home, world, ['explain', 'claim/web-7', '-n', 'ready'])
     assert.deepEqual([missing.status, missing.output], [1, 'nso: claim ready/web-7 does not exist; there are: ready/web-0.\n'])
     const elsewhere = answerExplain(['claim/web-0'], { output: 'text', kubeconfig })
-    await assert.rejects(elsewhere, { message: 'claim default/web-0 does not exist; there are: ready/web-0.' })
+    await assert.rejects(elsewhere, {
+      message: 'claim default/web-0 does not exist; there is none in namespace default; elsewhere: ready/web-0.',
+    })
     await assert.rejects(answerExplain(['clam/web-0'], { ...flags, kubeconfig }), { message: /no kind "clam" here; there are: / })
     const nobody = await run(home, world, ['explain', 'claim/web-0'], { KUBECONFIG: '/nowhere' })
     assert.equal(nobody.status, 1)

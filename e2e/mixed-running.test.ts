@@ -43,7 +43,12 @@ const name = 'web-0'
 const never = new AbortController().signal
 const dataPlane = path.resolve(import.meta.dirname, '../deploy/data-planes/galactic.yaml')
 
-type Conditioned = { conditions?: readonly { type: string; status: string }[]; addresses?: unknown; vpc?: string }
+type Conditioned = {
+  conditions?: readonly { type: string; status: string }[]
+  addresses?: unknown
+  vpc?: string
+  vpcAttachment?: string
+}
 type Stored = KubeObject<Record<string, unknown>, Conditioned>
 
 async function startMixedPlane(): Promise<Plane> {
@@ -161,6 +166,14 @@ async function definitionWrites({ plane, namespace }: World, act: () => Promise<
     .map(({ verb, user, fieldManager }) => `${verb} by ${user} ${fieldManager}`)
 }
 
+/** What both render of the attachment: a change of it would be a new generation. */
+async function rendering(world: World) {
+  const attachment = await read(world, Attachment)
+  assert.ok(attachment)
+  const { metadata, spec, status } = attachment
+  return { uid: metadata.uid, generation: metadata.generation, spec, identifiers: [status?.vpc, status?.vpcAttachment] }
+}
+
 async function openWorld(plane: Plane, namespace: string): Promise<World> {
   await plane.apply(userObjects(namespace) as never)
   return {
@@ -182,10 +195,15 @@ test('the original and today’s software at the same time', async (t) => {
       await eventually('the original has done its work', () => original.passes > 2)
       await holderReports(world)
       const identity = (await read(world, Definition))?.metadata.labels
+      const rendered = await rendering(world)
       await using _today = await startToday(plane)
       const from = original.passes
       const writes = await definitionWrites(world, () => eventually('both have run', () => original.passes > from + 20))
       assert.deepEqual(writes, [], 'both render the same')
+      const { generation = 0, spec: _, ...same } = await rendering(world)
+      const { generation: first = 0, spec: __, ...was } = rendered
+      assert.deepEqual(same, was)
+      assert.ok(generation <= first + 1, 'NSO adds once what only its template has (interfaceRef)')
       await original.stop()
       await isToday(world, identity)
 
@@ -215,9 +233,11 @@ test('the original and today’s software at the same time', async (t) => {
     assert.deepEqual(first, ['create by system:serviceaccount:galactic-system:galactic galactic-vpcattachment'])
     await holderReports(world)
     const identity = (await read(world, Definition))?.metadata.labels
+    const rendered = await rendering(world)
     await using original = startEarlierSoftware(plane.kubeconfigPath, world.namespace)
     const writes = await definitionWrites(world, () => eventually('both have run', () => original.passes > 20))
     assert.deepEqual(writes, [], 'both render the same')
+    assert.deepEqual(await rendering(world), rendered)
     await original.stop()
     await isToday(world, identity)
   })

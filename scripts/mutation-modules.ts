@@ -36,5 +36,11 @@ export const mutationGroups: readonly MutationGroup[] = [
   { folder: runtime, modules: ['backoff.ts'], tests: ['backoff.test.ts'] },
   { folder: runtime, modules: ['resource-version.ts'], tests: ['resource-version.test.ts'] },
   { folder: runtime, modules: ['lease-record.ts'], tests: ['lease-record.test.ts'] },
+  {
+    folder: `${runtime}/admission`,
+    modules: ['cel.ts', 'enforced.ts', 'variables.ts', 'policy.ts'],
+    tests: ['policy.test.ts'],
+  },
+  { folder: `${runtime}/admission`, modules: ['in-force.ts'], tests: ['in-force.test.ts'] },
   { folder: 'packages/galactic/src', modules: ['write-once.ts'], tests: ['write-once.test.ts'] },
 ]

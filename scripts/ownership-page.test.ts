@@ -116,6 +116,26 @@ for (const application of applications) {
   })
 }
 
+/** Of these kinds nothing in metadata may be left untold. */
+const toldWhole = [
+  'NetworkInterfaceClaim',
+  'NetworkInterface',
+  'NetworkContext',
+  'VPC',
+  'VPCAttachment',
+  'NetworkAttachmentDefinition',
+]
+
+for (const kind of toldWhole) {
+  test(`${kind}: the page tells whose its finalizers, labels, annotations and owner references are`, () => {
+    const section = page.split(`\n### ${kind}\n`)[1]?.split('\n### ')[0] ?? ''
+    const untold = ['finalizers', 'labels', 'annotations', 'ownerReferences'].filter(
+      (part) => !section.includes(`| \`metadata.${part}`),
+    )
+    assert.deepEqual(untold, [])
+  })
+}
+
 test('links lead to sections of the page, or to files', () => {
   const links = [...page.matchAll(/\]\((?<to>[^)]+)\)/g)].map(({ groups }) => groups?.to ?? '')
   const anchors = [...page.matchAll(/^#+ (?<title>.+)$/gm)].map(({ groups }) => `#${groups?.title?.toLowerCase()}`)

@@ -59,6 +59,12 @@ const claim: DocumentedOwnership = {
       ['patch'],
     ),
   ],
+  foreign: [
+    {
+      path: 'metadata.ownerReferences',
+      why: 'the creator’s: the claim goes with the workload that it was made for; NSO adds none',
+    },
+  ],
 }
 
 const networkInterface: DocumentedOwnership = {
@@ -176,6 +182,7 @@ const networkContext: DocumentedOwnership = {
       path: `metadata.labels/${labels.upstreamNamespace}`,
       why: 'propagation from the control plane puts it there: the namespace in the project',
     },
+    { path: 'metadata.annotations', why: 'of users and propagation; NSO writes none here' },
   ],
 }
 

@@ -1,5 +1,5 @@
 /** The documented writers of statuses, and the names that they go by. The table in ownership.ts is made of them. */
-import type { StatusOwner } from 'kube-control-loop'
+import { gatheringManagers, type StatusOwner } from 'kube-control-loop'
 
 /** Field managers of NSO. One is used for apply on status, or for creates and patches of objects, never for both on one path. */
 export const managers = {
@@ -20,9 +20,15 @@ export const formerly = ['manager', ''] as const
 
 /**
  * Managers whose `Update` entries on these kinds are the original's: names of its binaries, and what the API server takes from
- * the user agent of a client that names no manager.
+ * the user agent of a client that names no manager. And those of the server, where it has gathered what the original held.
  */
-export const legacyManagers = ['manager', 'network-services-operator', 'network-services', 'vpc-controller'] as const
+export const legacyManagers = [
+  'manager',
+  'network-services-operator',
+  'network-services',
+  'vpc-controller',
+  ...gatheringManagers,
+] as const
 
 /** The documented writers of statuses. A writer is made from one of these; its intents carry nothing else. */
 export const statusOwners = {

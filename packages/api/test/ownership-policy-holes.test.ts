@@ -107,6 +107,17 @@ test('an apply to the status with spec and labels in it takes nothing there', as
   assert.deepEqual(entriesOf(await read(world.admin, at)), entriesOf({ ...identity, metadata, spec }))
 })
 
+test('entries edited by hand in a write to the status change nothing', async () => {
+  const at = await makeInterface()
+  const stands = await read(world.admin, at)
+  for (const managedFields of [[{}], [...entriesOf(stands), entry({})], entriesOf(stands).slice(1)]) {
+    const metadata = { ...stands.metadata, managedFields }
+    assertPassed(await write(rogue, at, { subresource: 'status', manager: 'evil', body: { metadata: { managedFields } } }))
+    assertPassed(await write(rogue, at, { method: 'PUT', subresource: 'status', manager: 'evil', body: { ...stands, metadata } }))
+    assert.deepEqual(entriesOf(await read(world.admin, at)), entriesOf(stands))
+  }
+})
+
 test('an entry that has the status, or the list of conditions, and nothing in them: it keeps nothing there', async () => {
   const at = await makeInterface()
   const stands = await read(world.admin, at)
@@ -132,7 +143,7 @@ test('a condition of a type that nobody documents belongs to whoever adds it', a
   assert.ok(!left.some(({ type }) => type === 'example.dev/Checked'))
 })
 
-test('a creator changes labels and annotations of its claim, and others leave annotations on an interface', async () => {
+test('a creator changes labels and annotations of its claim, and others leave labels and annotations on an interface', async () => {
   const claim = await makeClaim()
   const metadata = { labels: { a: 'b' }, annotations: { a: 'b' } }
   assertPassed(await write(rogue, claim, { body: { metadata } }))
@@ -145,7 +156,13 @@ test('a creator changes labels and annotations of its claim, and others leave an
       { subresource: '' },
     ),
   )
-  assertPassed(await write(rogue, await makeInterface(), { body: { metadata: { annotations: metadata.annotations } } }))
+  const nic = await makeInterface()
+  for (const value of ['b', 'c', null]) {
+    const given = { labels: { a: value }, annotations: { a: value } }
+    assertPassed(await write(rogue, nic, { manager: 'kubectl-label', body: { metadata: given } }))
+    assertPassed(await write(rogue, nic, { body: { metadata: { labels: { 'example.dev/b': value } } } }))
+  }
+  assertPassed(await apply(rogue, nic, 'kubectl', { metadata: { name: nic.name, labels: { a: 'b' } } }, { subresource: '' }))
 })
 
 test('more Update managers than the server keeps: it gathers their entries, and nobody is refused', async () => {

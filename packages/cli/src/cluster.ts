@@ -9,7 +9,7 @@ import {
   systemClock,
   type Transport,
 } from 'kube-control-loop'
-import { Explained } from './failure.ts'
+import { Explained, reasonOf } from './failure.ts'
 import { findCurrent } from './running-instance.ts'
 
 export type Cluster = {
@@ -33,7 +33,7 @@ export async function openCluster({ kubeconfig, retryForMs = 3000 }: ClusterOpti
   const { namespace } = await access.current().catch((cause: unknown) => {
     const where =
       file === undefined ? 'nothing runs here, and neither $KUBECONFIG nor ~/.kube/config tells where a cluster is' : file
-    throw new Explained(`No cluster to ask: ${where} (${cause instanceof Error ? cause.message : String(cause)}).`, { cause })
+    throw new Explained(`No cluster to ask: ${where} (${reasonOf(cause).split('\n', 1)[0]}).`, { cause })
   })
   const transport = createHttpTransport({ access, clock: systemClock, userAgent: 'nso-cli/0.1.0' })
   return {

@@ -5,13 +5,20 @@ export type Shell = (typeof shells)[number]
 
 const bash = `# nso completion for bash: source <(nso completion bash)
 __nso_complete() {
-    local out line directive=0
+    local out line word glue= glued= drop= directive=0
+    local -a words=()
     COMPREPLY=()
-    out=$("\${COMP_WORDS[0]}" __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null) || return 0
+    # bash takes --option=value for three words, and wants only the last of them.
+    for word in "\${COMP_WORDS[@]:1:COMP_CWORD}"; do
+        if [[ $word == = || -n $glue ]] && (( \${#words[@]} )); then words[-1]+=$word; glued=1; else words+=("$word"); glued=; fi
+        if [[ $word == = ]]; then glue=1; else glue=; fi
+    done
+    if [[ -n $glued ]]; then drop=\${words[-1]%%=*}=; fi
+    out=$("\${COMP_WORDS[0]}" __complete "\${words[@]}" 2>/dev/null) || return 0
     while IFS= read -r line; do
         case $line in
             :*) directive=\${line#:} ;;
-            ?*) COMPREPLY+=("\${line%%$'\\t'*}") ;;
+            ?*) line=\${line%%$'\\t'*}; COMPREPLY+=("\${line#"$drop"}") ;;
         esac
     done <<<"$out"
     if (( directive & 2 )); then compopt -o nospace 2>/dev/null; fi

@@ -46,6 +46,11 @@ const table: { says: string; typed: string[]; want: string[]; directive?: number
   { says: 'asks in the namespace that was given', typed: ['explain', '-n', 'demo', 'claim/d'], want: ['claim/demo-db'] },
   { says: 'also after an equals sign', typed: ['explain', '--namespace=demo', 'claim/d'], want: ['claim/demo-db'] },
   { says: 'names namespaces', typed: ['explain', '-n', 'de'], want: ['default', 'demo'] },
+  {
+    says: 'names namespaces also after an equals sign',
+    typed: ['explain', '--namespace=de'],
+    want: ['--namespace=default', '--namespace=demo'],
+  },
   { says: 'names formats', typed: ['explain', '-o', ''], want: ['text', 'json', 'yaml', 'dump'] },
   { says: 'names options', typed: ['owners', '--c'], want: ['--check'] },
   { says: 'leaves files to the shell', typed: ['explain', '-f', ''], want: [], directive: 0 },
@@ -71,7 +76,7 @@ test('the answer has the form that kubectl reads', async () => {
 function stub(answer: string): { folder: string; [Symbol.dispose](): void } {
   const folder = mkdtempSync(path.join(tmpdir(), 'nso-complete-'))
   const file = path.join(folder, 'nso')
-  writeFileSync(file, `#!/bin/sh\nprintf '%s|' "$@" >"$(dirname "$0")/asked"\nprintf '${answer}'\n`)
+  writeFileSync(file, `#!/bin/sh\nprintf '%s|' "$@" >"$(dirname "$0")/asked"\nprintf -- '${answer}'\n`)
   chmodSync(file, 0o755)
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
 }
@@ -103,6 +108,18 @@ test('bash asks about an empty word, and runs nothing that a name has in it', ()
   const { reply, asked } = inBash(nso.folder, ['nso', 'explain', ''])
   assert.equal(asked, '__complete|explain||')
   assert.equal(reply, '$(touch hacked)\n`touch hacked`\n')
+})
+
+test('bash, which takes an option with its value for three words, asks with one and takes the value', () => {
+  using nso = stub('--namespace=default\\n--namespace=demo\\n:4\\n')
+  assert.deepEqual(inBash(nso.folder, ['nso', 'explain', '--namespace', '=', 'de']), {
+    reply: 'default\ndemo\n',
+    asked: '__complete|explain|--namespace=de|',
+  })
+  assert.equal(
+    inBash(nso.folder, ['nso', 'explain', '--namespace', '=', 'demo', 'claim/w']).asked,
+    '__complete|explain|--namespace=demo|claim/w|',
+  )
 })
 
 test('bash offers nothing where nso fails', () => {

@@ -76,6 +76,11 @@ async function valuesOf(option: Option, { flags }: Line, names: NameSource): Pro
   return /file|dir/i.test(option.flags) ? files : nothing
 }
 
+const prefixed = (prefix: string, { candidates, directive }: Completion): Completion => ({
+  candidates: candidates.map((each) => ({ ...each, value: `${prefix}${each.value}` })),
+  directive,
+})
+
 async function targets({ positionals, flags }: Line, current: string, names: NameSource): Promise<Completion> {
   const [first] = positionals
   if (first !== undefined) {
@@ -100,6 +105,9 @@ function declared({ command, positionals }: Line): Completion {
 async function candidatesFor(program: Command, line: Line, current: string, names: NameSource): Promise<Completion> {
   if (line.pending) return valuesOf(line.pending, line, names)
   if (current.startsWith('-')) {
+    const [name = '', value] = current.split('=', 2)
+    const option = value === undefined ? undefined : optionOf(line.command, name)
+    if (option) return prefixed(`${name}=`, await valuesOf(option, line, names))
     const options = line.command.createHelp().visibleOptions(line.command)
     const candidates = options.map(({ long, short, description }) => ({ value: long ?? short ?? '', about: description }))
     return { candidates, directive: directives.noFiles }

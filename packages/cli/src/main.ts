@@ -5,6 +5,7 @@ import type { OwnershipMode } from 'kube-control-loop'
 import { addCompletion } from './complete-command.ts'
 import { addExplain } from './explain/command.ts'
 import { addMigrate } from './migrate.ts'
+import { allRead } from './output.ts'
 import { addOwners } from './owners/command.ts'
 import { stopSignal } from './signals.ts'
 
@@ -141,4 +142,5 @@ addCompletion(program)
 
 await program.parseAsync()
 // Idle connections would hold the process for some seconds.
+await allRead()
 process.exit()

@@ -1,28 +1,11 @@
 /** `nso migrate`: what the original's processes own on NSO's objects passes to NSO's documented writers. */
 import process from 'node:process'
-import { ownership } from '@nso/api'
+import { nsoAccount, ownership } from '@nso/api'
 import { type Command, Option } from 'commander'
-import {
-  ApiError,
-  actingAs,
-  createAccessSource,
-  createClient,
-  createHttpTransport,
-  runMigration,
-  systemClock,
-} from 'kube-control-loop'
+import { type MigrationFlags, MigrationForbidden, migrateByFlags } from 'kube-control-loop'
 import { answering } from './answering.ts'
 import { Explained } from './failure.ts'
 import { findCurrent } from './running-instance.ts'
-
-export type MigrateFlags = {
-  dryRun: boolean
-  verify: boolean
-  kubeconfig?: string
-  as?: string
-  legacyManager: readonly string[]
-  output: 'text' | 'json'
-}
 
 export function addMigrate(program: Command): void {
   program
@@ -41,35 +24,26 @@ export function addMigrate(program: Command): void {
       'after',
       `
 It changes who owns fields, never a value, and no ownership of others. A second run writes nothing.
-Exit status: 0; 1 with --verify when anything is left, or when an object changed each time it was to be written.`,
+Exit status: 0; 1 with --verify when anything is left, or when the server refused an object or it changed each time it was to
+be written.`,
     )
     .action(answering(migrate))
 }
 
-export async function migrate(flags: MigrateFlags): Promise<number> {
-  const file = flags.kubeconfig ?? findCurrent()?.kubeconfigPath
-  const access = createAccessSource({ clock: systemClock, ...(file === undefined ? {} : { kubeconfig: file }) })
-  const source = flags.as === undefined ? access : actingAs(access, flags.as)
-  const transport = createHttpTransport({ access: source, clock: systemClock, userAgent: 'nso-migrate/0.1.0' })
+const account = `system:serviceaccount:${nsoAccount.namespace}:${nsoAccount.name}`
+
+export async function migrate(flags: MigrationFlags): Promise<number> {
+  const kubeconfig = flags.kubeconfig ?? findCurrent()?.kubeconfigPath
   const interrupt = new AbortController()
   process.once('SIGINT', () => interrupt.abort(new Explained('Interrupted; what was moved stays moved.')))
   try {
-    return await runMigration({
-      client: createClient(transport, { clock: systemClock, jitter: Math.random }),
-      table: ownership,
-      alsoLegacy: flags.legacyManager,
-      mode: flags.verify ? 'verify' : flags.dryRun ? 'dry-run' : 'write',
-      format: flags.output,
+    return await migrateByFlags(kubeconfig === undefined ? flags : { ...flags, kubeconfig }, {
+      ...{ table: ownership, userAgent: 'nso-migrate/0.1.0', account },
       print: (line) => console.log(line),
       signal: interrupt.signal,
     })
   } catch (error) {
-    if (error instanceof ApiError && error.status === 403) {
-      const hint = 'Where ownership is enforced, run it with --as system:serviceaccount:nso-system:nso.'
-      throw new Explained(`${error.text}\n${hint}`, { cause: error })
-    }
+    if (error instanceof MigrationForbidden) throw new Explained(error.message, { cause: error })
     throw error
-  } finally {
-    await transport.close()
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parse } from 'yaml'
 import { formatted, paintFor } from './output.ts'
 
 for (const { says, isTTY, env, coloured } of [
@@ -21,6 +22,15 @@ test('people get no control characters, programs get them escaped', () => {
     'red \uFFFD[31m\uFFFD',
   )
   assert.deepEqual(JSON.parse(formatted('json', value, () => '')), value)
+})
+
+test('nothing that turns a terminal around gets to it, in any format, and programs get the value as it is', () => {
+  const value = { message: 'left \u202eright\u2066 \u009b31m\u2028', plain: 'no need to quote' }
+  const obeyed = /[\p{Cc}\p{Bidi_Control}\p{Zl}]/u
+  const [json, yaml] = (['json', 'yaml'] as const).map((format) => formatted(format, value, () => ''))
+  for (const text of [json, yaml, formatted('text', value, ({ message }) => message)])
+    assert.doesNotMatch((text ?? '').replaceAll('\n', ''), obeyed)
+  assert.deepEqual([JSON.parse(json ?? ''), parse(yaml ?? '')], [value, value])
 })
 
 test('one value in three formats', () => {

@@ -1,7 +1,7 @@
 /** How commands that answer questions print: text for people, JSON or YAML for programs, and quietly into a closed pipe. */
 import process from 'node:process'
 import { styleText } from 'node:util'
-import { stringify } from 'yaml'
+import { Scalar, stringify } from 'yaml'
 import { type Paint, plain } from './tree.ts'
 
 export const formats = ['text', 'json', 'yaml'] as const
@@ -15,17 +15,39 @@ export function paintFor(stream: { isTTY?: boolean }, environment: NodeJS.Proces
   return isPlain ? plain : (text, tone) => styleText(tones[tone], text, { validateStream: false })
 }
 
-/** Each text in a value with its control characters made visible: messages are anybody's, and a terminal obeys some of them. */
+/** What a terminal obeys instead of showing: control characters, and those that turn the direction of text or end a line. */
+const obeyed = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/u
+const obeyedRuns = new RegExp(`${obeyed.source}+`, 'gu')
+
+/** Each text in a value with what a terminal would obey made visible: messages are anybody's. */
 export function visible<T>(value: T): T {
-  const clean = (_: string, part: unknown) => (typeof part === 'string' ? part.replace(/\p{Cc}+/gu, '\uFFFD') : part)
+  const clean = (_: string, part: unknown) => (typeof part === 'string' ? part.replace(obeyedRuns, '\uFFFD') : part)
   return JSON.parse(JSON.stringify(value, clean)) as T
+}
+
+/** Of what stands within quotes: the escape that JSON and YAML share. Line ends are the format's own. */
+const escaped = (text: string): string =>
+  text.replace(new RegExp(obeyed.source, 'gu'), (each) =>
+    each === '\n' ? each : `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
+/** Quotes what has to be escaped, which in YAML is possible nowhere else. */
+function quoted(_: string, part: unknown): unknown {
+  if (typeof part !== 'string' || !obeyed.test(part)) return part
+  return Object.assign(new Scalar(part), { type: Scalar.QUOTE_DOUBLE })
 }
 
 /** A value in the format; `text` is what people get, from the value without control characters. */
 export function formatted<T>(format: Format, value: T, text: (value: T) => string): string {
-  if (format === 'json') return JSON.stringify(value, undefined, 2)
-  if (format === 'yaml') return stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd()
+  if (format === 'json') return escaped(JSON.stringify(value, undefined, 2))
+  if (format === 'yaml') return asYaml(value)
   return text(visible(value))
+}
+
+/** One document, of which a terminal obeys nothing. */
+export function asYaml(value: unknown): string {
+  const loose: unknown = JSON.parse(JSON.stringify(value), quoted)
+  return escaped(stringify(loose, { aliasDuplicateObjects: false, lineWidth: 0 }).trimEnd())
 }
 
 /** From now on a reader that goes away (`| head`) ends the process without a word. */
@@ -39,4 +61,9 @@ export function quietOnBrokenPipe(): void {
 /** Resolves when all of it is with the reader: an exit does not wait for pipes. */
 export function write(text: string): Promise<void> {
   return new Promise((resolve) => process.stdout.write(`${text}\n`, () => resolve()))
+}
+
+/** Resolves when all that was printed is with its readers, or they are gone. */
+export async function allRead(): Promise<void> {
+  await Promise.all([process.stdout, process.stderr].map((stream) => new Promise((resolve) => stream.write('', resolve))))
 }

@@ -152,7 +152,7 @@ export function world() {
   }
 }
 
-export type World = { [Name in keyof ReturnType<typeof world>]?: Loose }
+export type World = { [Name in keyof ReturnType<typeof world> | 'extra']?: Loose }
 const clusterScoped = (object: Loose) =>
   object.kind === 'DataPlane' ? { ...object, metadata: without(object.metadata, 'namespace') } : object
 function without<T extends object>(object: T, key: keyof T): T {

@@ -1,17 +1,9 @@
 /** `galactic migrate`: what earlier software owns on VPCs, attachments and network definitions passes to Galactic's writers. */
 import process from 'node:process'
 import { Command, Option } from 'commander'
-import { actingAs, createAccessSource, createClient, createHttpTransport, runMigration, systemClock } from 'kube-control-loop'
+import { type MigrationFlags, migrateByFlags } from 'kube-control-loop'
+import { galacticAccount } from './account.ts'
 import { ownership } from './api/index.ts'
-
-export type MigrateFlags = {
-  dryRun: boolean
-  verify: boolean
-  kubeconfig?: string
-  as?: string
-  legacyManager: readonly string[]
-  output: 'text' | 'json'
-}
 
 /** The command line of it. */
 export function migrateCommand(): Command {
@@ -23,7 +15,7 @@ export function migrateCommand(): Command {
     .option('--as <user>', 'act as this user: Galactic’s service account where ownership is enforced (Deny)')
     .option('--legacy-manager <name...>', 'further field managers of earlier software', [])
     .addOption(new Option('-o, --output <format>', 'what is printed').choices(['text', 'json']).default('text'))
-    .action(async (flags: MigrateFlags) => {
+    .action(async (flags: MigrationFlags) => {
       try {
         process.exitCode = await migrate(flags)
       } catch (error) {
@@ -33,24 +25,14 @@ export function migrateCommand(): Command {
     })
 }
 
-export async function migrate(flags: MigrateFlags): Promise<number> {
-  const { kubeconfig, as } = flags
-  const access = createAccessSource({ clock: systemClock, ...(kubeconfig === undefined ? {} : { kubeconfig }) })
-  const source = as === undefined ? access : actingAs(access, as)
-  const transport = createHttpTransport({ access: source, clock: systemClock, userAgent: 'galactic-migrate/0.1.0' })
+const account = `system:serviceaccount:${galacticAccount.namespace}:${galacticAccount.name}`
+
+export function migrate(flags: MigrationFlags): Promise<number> {
   const interrupt = new AbortController()
   process.once('SIGINT', () => interrupt.abort(new Error('interrupted; what was moved stays moved')))
-  try {
-    return await runMigration({
-      client: createClient(transport, { clock: systemClock, jitter: Math.random }),
-      table: ownership,
-      alsoLegacy: flags.legacyManager,
-      mode: flags.verify ? 'verify' : flags.dryRun ? 'dry-run' : 'write',
-      format: flags.output,
-      print: (line) => console.log(line),
-      signal: interrupt.signal,
-    })
-  } finally {
-    await transport.close()
-  }
+  return migrateByFlags(flags, {
+    ...{ table: ownership, userAgent: 'galactic-migrate/0.1.0', account },
+    print: (line) => console.log(line),
+    signal: interrupt.signal,
+  })
 }

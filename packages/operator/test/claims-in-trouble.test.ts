@@ -287,6 +287,56 @@ test('B37: killed after the allocation and before any status, the claim deleted 
   await nothingLeft(namespace)
 })
 
+/** A webhook at which nobody listens, asked about each change of claims of the namespace with this label. */
+const deafWebhook = (namespace: string, matchLabels: Record<string, string>) => ({
+  ...{ apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingWebhookConfiguration', metadata: { name: namespace } },
+  webhooks: [
+    {
+      ...{ name: 'deaf.example.dev', sideEffects: 'None', admissionReviewVersions: ['v1'], failurePolicy: 'Fail' },
+      ...{ clientConfig: { url: 'https://127.0.0.1:1/' }, timeoutSeconds: 1, objectSelector: { matchLabels } },
+      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+      rules: [
+        {
+          ...{ apiGroups: [NetworkInterfaceClaim.group], apiVersions: ['*'], operations: ['UPDATE'] },
+          resources: [NetworkInterfaceClaim.plural],
+        },
+      ],
+    },
+  ],
+})
+
+test('B41: a webhook that does not answer keeps the claim that it is asked about, and no other: told, tried again, gone once it may', async () => {
+  const { client, plane } = world
+  const namespace = await world.place()
+  const { nso, lines } = await begin(namespace)
+  const labels = { 'example.dev/asked': 'yes' }
+  const asked = aClaim(namespace, 'web-0')
+  await create(client, { ...asked, metadata: { ...asked.metadata, labels } })
+  await create(client, aClaim(namespace, 'web-1'))
+  await Promise.all(['web-0', 'web-1'].map((name) => ready(namespace, name)))
+  const webhook = deafWebhook(namespace, labels)
+  await plane.apply([webhook] as never)
+  const nudge = { metadata: { annotations: { 'example.dev/nudge': 'yes' } } }
+  await eventually('it is asked', () =>
+    merge(client, NetworkInterfaceClaim, namespace, 'web-0', nudge).then(
+      () => false,
+      () => true,
+    ),
+  )
+  await Promise.all(['web-0', 'web-1'].map((name) => remove(client, NetworkInterfaceClaim, namespace, name)))
+  await eventually('the other is gone', async () => !(await find(client, NetworkInterfaceClaim, namespace, 'web-1')))
+  await eventually('it is an error, and tried again', async () => (await total(nso.operator, reconcileErrors)) >= 3)
+  assert.ok(lines.some((line) => JSON.stringify(line).includes('failed calling webhook')))
+  const kept = await find(client, NetworkInterfaceClaim, namespace, 'web-0')
+  assert.ok(kept?.metadata.finalizers?.includes(finalizers.claim))
+  await create(client, aClaim(namespace, 'web-2'))
+  await ready(namespace, 'web-2')
+  const path = `/apis/${webhook.apiVersion}/validatingwebhookconfigurations/${namespace}`
+  await plane.connection.must({ method: 'DELETE', path })
+  await remove(client, NetworkInterfaceClaim, namespace, 'web-2')
+  await nothingLeft(namespace)
+})
+
 /** Claims of a class that no subnet offers, turned away at once and then each minute. */
 async function turnAway(namespace: string, clock: ReturnType<typeof createManualClock>, count: number) {
   const life = await begin(namespace, { clock })

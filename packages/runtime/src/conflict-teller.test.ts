@@ -79,6 +79,7 @@ test('where nobody listens it is counted all the same', () => {
 test('conflicts name documented paths', () => {
   const field = '.status.conditions[type="Ready"].reason'
   assert.deepEqual(secondWrites([{ manager: 'rogue', field }]), [{ path: 'conditions/Ready', manager: 'rogue' }])
+  assert.deepEqual(secondWrites([{ manager: 'before-first-apply', field }]), [])
 })
 
 describe('what an answer shows', () => {
@@ -87,6 +88,18 @@ describe('what an answer shows', () => {
     { says: 'nothing', owners: new Map(), taken: [], want: [] },
     { says: 'every owner of a path', owners, taken: [], want: ['vpc rogue', 'vpc old'] },
     { says: 'a change without a trace', owners: new Map(), taken: ['vpc'], want: ['vpc unknown'] },
+    {
+      says: 'nobody, where the server gathers what others held',
+      owners: new Map([['vpc', ['ancient-changes']]]),
+      taken: [],
+      want: [],
+    },
+    {
+      says: 'a change of someone unknown there',
+      owners: new Map([['vpc', ['before-first-apply']]]),
+      taken: ['vpc'],
+      want: ['vpc unknown'],
+    },
     { says: 'a change whose owner stands there', owners, taken: ['vpc'], want: ['vpc rogue', 'vpc old'] },
   ]
   for (const { says, owners: standing, taken, want } of table) {

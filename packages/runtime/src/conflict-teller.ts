@@ -1,7 +1,7 @@
 /** Makes second writers of documented status paths visible: counts, logs and tells people, once per episode. */
 import { type Contention, unknownManager } from './contention.ts'
 import { type KubeObject, keyOf } from './kind.ts'
-import { documentedPath } from './managed-fields.ts'
+import { documentedPath, gatheringManagers } from './managed-fields.ts'
 import type { FieldConflict } from './races.ts'
 import type { WriteMetrics } from './write-metrics.ts'
 import type { WriteLog } from './write-refusal.ts'
@@ -26,15 +26,21 @@ export type ConflictTellerParts = {
   recordEvent?: RecordWarning | undefined
 }
 
+const gathering = new Set<string>(gatheringManagers)
+
+/** Who that is cannot be known where the server itself keeps what others wrote: a write only where the value changed too. */
+const isSomeone = ({ manager }: SecondWrite) => !gathering.has(manager)
+
 /** One second write per path and manager: a condition conflicts in up to five leaves. */
 export function secondWrites(conflicts: readonly FieldConflict[]): SecondWrite[] {
-  return conflicts.map(({ manager, field }) => ({ path: documentedPath(field), manager }))
+  return conflicts.map(({ manager, field }) => ({ path: documentedPath(field), manager })).filter(isSomeone)
 }
 
 /** Second writes that an answer shows: owners beside the documented one, and changes that nobody owns. */
 export function shownWrites(owners: ReadonlyMap<string, readonly string[]>, taken: readonly string[]): SecondWrite[] {
-  const silent = taken.filter((path) => !owners.has(path)).map((path) => ({ path, manager: unknownManager }))
-  const owning = [...owners].flatMap(([path, managers]) => managers.map((manager) => ({ path, manager })))
+  const owning = [...owners].flatMap(([path, managers]) => managers.map((manager) => ({ path, manager }))).filter(isSomeone)
+  const named = new Set(owning.map(({ path }) => path))
+  const silent = taken.filter((path) => !named.has(path)).map((path) => ({ path, manager: unknownManager }))
   return [...owning, ...silent]
 }
 
@@ -48,7 +54,7 @@ export function createConflictTeller(parts: ConflictTellerParts): (object: KubeO
     for (const [manager, ofManager] of byManager) {
       const paths = ofManager.map((each) => each.path).sort()
       for (const field of paths) metrics.ownershipConflict({ resource, field, manager })
-      const note = `status ${paths.join(', ')} belongs to ${owner}; "${manager}" wrote there and is overruled`
+      const note = `status ${paths.join(', ')} belongs to ${owner}; ${JSON.stringify(manager)} wrote there and is overruled`
       log?.warn({ resource, key, manager, paths }, 'a second writer of a documented status path')
       recordEvent?.(object, { type: 'Warning', reason: 'StatusOwnershipConflict', action: 'Overrule', note })
     }

@@ -77,6 +77,7 @@ export { type LeaseSpec, leaseKind } from './lease-record.ts'
 export { aborted, type LinkedSignal, linkedSignal } from './linked-signal.ts'
 export { createLogger, type LineSink, type Logger, type LogLevel, silentLogger } from './log.ts'
 export { createLoop, type Loop, type LoopMetrics, type LoopParts, runController } from './loop.ts'
+export { gatheringManagers } from './managed-fields.ts'
 export { createManager, type Manager, type ManagerOptions } from './manager.ts'
 export type { Manifest, ManifestFile } from './manifest.ts'
 export { createMetrics, type Metrics } from './metrics.ts'
@@ -92,8 +93,11 @@ export {
   type Migrated,
   type MigrateObject,
   type Migration,
+  type MigrationFlags,
+  MigrationForbidden,
   type MigrationRun,
   migrateAll,
+  migrateByFlags,
   migrateEntries,
   migrateObject,
   ownersIn,
@@ -101,17 +105,18 @@ export {
 } from './migration/index.ts'
 export { createWriter } from './object-writer.ts'
 export { again, type Outcome, settled, waiting } from './outcome.ts'
-export type {
-  Condition,
-  ConditionIntent,
-  DocumentedOwnership,
-  MetadataOwner,
-  OwnershipTable,
-  PathText,
-  ResourceOwnership,
-  StatusIntent,
-  StatusOwner,
-  StatusTexts,
+export {
+  type Condition,
+  type ConditionIntent,
+  type DocumentedOwnership,
+  isKeyOf,
+  type MetadataOwner,
+  type OwnershipTable,
+  type PathText,
+  type ResourceOwnership,
+  type StatusIntent,
+  type StatusOwner,
+  type StatusTexts,
 } from './ownership.ts'
 export { PassTooLong } from './pass-end.ts'
 export { type AddOptions, createQueue, type Queue, type QueueMetrics } from './queue.ts'

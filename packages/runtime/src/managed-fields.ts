@@ -1,12 +1,13 @@
 /** Field ownership as the server records it. Source: KEP-555, structured-merge-diff's fieldsV1. */
+import { type FieldPath, type FieldTree, isBare, isTree, nodeAt, treeAt, union, without } from './field-tree.ts'
 import type { ManagedFieldsEntry } from './kind.ts'
 import type { StatusOwner } from './ownership.ts'
 
-type Fields = Record<string, unknown>
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null
-}
+/**
+ * Names under which the server itself keeps ownership: of all Update managers beyond the tenth, and of what stood on an object
+ * without entries when it was first applied to. They tell of no one who writes, and what they hold has no other owner.
+ */
+export const gatheringManagers = ['ancient-changes', 'before-first-apply'] as const
 
 /** `vpc` or `conditions/Ready` for a path as conflicts name it: `.status.vpc.name`, `.status.conditions[type="Ready"].reason`. */
 export function documentedPath(field: string): string {
@@ -15,18 +16,24 @@ export function documentedPath(field: string): string {
   return /^\.status\.([^.[]+)/.exec(field)?.[1] ?? field
 }
 
-/** The key of a documented path in `f:status`, or of a condition in `f:conditions` there. */
-function fieldKey(path: string): string {
-  const type = path.startsWith('conditions/') ? path.slice('conditions/'.length) : undefined
-  return type === undefined ? `f:${path}` : `k:${JSON.stringify({ type })}`
+const conditionPrefix = 'conditions/'
+
+export const conditionsPath: FieldPath = ['f:status', 'f:conditions']
+
+/** Where a status path of the ownership table (`vpc`, `conditions/Ready`) stands in managedFields. */
+export function statusFieldPath(owned: string): FieldPath {
+  if (!owned.startsWith(conditionPrefix)) return ['f:status', `f:${owned}`]
+  const type = owned.slice(conditionPrefix.length)
+  return [...conditionsPath, `k:${JSON.stringify({ type })}`]
 }
 
-/** Documented paths (of `owns`) that these fields cover. */
-function coveredPaths(fields: Fields | undefined, owns: readonly string[]): string[] {
-  const status = fields?.['f:status']
-  if (!isFields(status)) return []
-  const keys = { ...status, ...(status['f:conditions'] as Fields | undefined) }
-  return owns.filter((path) => fieldKey(path) in keys)
+/** What an entry owns. */
+export const treeOf = ({ fieldsV1 }: ManagedFieldsEntry): FieldTree => (isTree(fieldsV1) ? fieldsV1 : {})
+
+/** Documented paths (of `owns`) that an entry covers. */
+function coveredPaths(entry: ManagedFieldsEntry, owns: readonly string[]): string[] {
+  const tree = treeOf(entry)
+  return owns.filter((path) => nodeAt(tree, statusFieldPath(path)) !== undefined)
 }
 
 function isOwn(entry: ManagedFieldsEntry, owner: StatusOwner): boolean {
@@ -38,49 +45,13 @@ export function foreignOwners(entries: readonly ManagedFieldsEntry[], owner: Sta
   const found = new Map<string, string[]>()
   for (const entry of entries) {
     if (isOwn(entry, owner)) continue
-    for (const path of coveredPaths(entry.fieldsV1, owner.owns)) {
+    for (const path of coveredPaths(entry, owner.owns)) {
       const managers = found.get(path) ?? []
       const name = entry.manager ?? 'unknown'
       if (!managers.includes(name)) found.set(path, [...managers, name])
     }
   }
   return found
-}
-
-function isEmpty(fields: Fields): boolean {
-  return Object.keys(fields).every((key) => key === '.')
-}
-
-/** Splits `f:status` into the part that covers documented paths and the rest; empty parts are empty objects. */
-function splitStatus(status: Fields, owns: readonly string[]): { documented: Fields; rest: Fields } {
-  const keys = new Set(owns.map(fieldKey))
-  const documented: Fields = {}
-  const rest: Fields = {}
-  for (const [key, value] of Object.entries(status)) {
-    if (key !== 'f:conditions') {
-      const side = keys.has(key) ? documented : rest
-      side[key] = value
-      continue
-    }
-    const items = Object.entries(value as Fields)
-    const ours = items.filter(([item]) => keys.has(item))
-    const others = Object.fromEntries(items.filter(([item]) => !keys.has(item)))
-    if (ours.length > 0) documented[key] = Object.fromEntries(ours)
-    // The bare list, left behind by a writer of one condition, would keep an item-less entry alive.
-    if (!isEmpty(others) || ours.length === 0) rest[key] = others
-  }
-  return { documented, rest }
-}
-
-function statusOf(entry: ManagedFieldsEntry): Fields {
-  const status = entry.fieldsV1?.['f:status']
-  return isFields(status) ? status : {}
-}
-
-function merged(a: Fields | undefined, b: Fields): Fields {
-  const result: Fields = { ...a }
-  for (const [key, value] of Object.entries(b)) result[key] = merged(result[key] as Fields | undefined, value as Fields)
-  return result
 }
 
 /**
@@ -93,29 +64,23 @@ export function withoutForeignOwners(
   owner: StatusOwner,
   inherit: readonly string[],
 ): ManagedFieldsEntry[] | undefined {
-  let inherited: Fields = {}
+  let inherited: FieldTree = {}
   let isChanged = false
-  const kept: ManagedFieldsEntry[] = []
-  for (const entry of entries) {
-    if (isOwn(entry, owner) || coveredPaths(entry.fieldsV1, owner.owns).length === 0) {
-      kept.push(entry)
-      continue
-    }
+  const kept = entries.flatMap((entry): ManagedFieldsEntry[] => {
+    const covered = isOwn(entry, owner) ? [] : coveredPaths(entry, owner.owns)
+    if (covered.length === 0) return [entry]
     isChanged = true
-    const { documented, rest } = splitStatus(statusOf(entry), owner.owns)
-    inherited = merged(inherited, splitStatus(documented, inherit).documented)
-    const { 'f:status': _, ...others } = entry.fieldsV1 ?? {}
-    const fieldsV1 = isEmpty(rest) ? others : { ...others, 'f:status': rest }
-    if (!isEmpty(fieldsV1)) kept.push({ ...entry, fieldsV1 })
-  }
+    const tree = treeOf(entry)
+    for (const path of covered.filter((each) => inherit.includes(each))) {
+      const at = statusFieldPath(path)
+      inherited = union(inherited, treeAt(at, nodeAt(tree, at) ?? {}))
+    }
+    const left = covered.reduce<FieldTree>((rest, path) => without(rest, statusFieldPath(path)), tree)
+    return isBare(left) ? [] : [{ ...entry, fieldsV1: left }]
+  })
   if (!isChanged) return undefined
-  return isEmpty(inherited) ? kept : withInheritance(kept, owner, inherited)
-}
-
-function withInheritance(entries: readonly ManagedFieldsEntry[], owner: StatusOwner, inherited: Fields): ManagedFieldsEntry[] {
-  const own = entries.find((entry) => isOwn(entry, owner))
   // An owner whose intents were all empty has no entry to add to; its next apply makes one.
-  if (!own) return [...entries]
-  const fieldsV1 = { ...own.fieldsV1, 'f:status': merged(statusOf(own), inherited) }
-  return entries.map((entry) => (entry === own ? { ...own, fieldsV1 } : entry))
+  return kept.map((entry) =>
+    isOwn(entry, owner) && !isBare(inherited) ? { ...entry, fieldsV1: union(treeOf(entry), inherited) } : entry,
+  )
 }

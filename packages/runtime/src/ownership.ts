@@ -36,9 +36,16 @@ export type MetadataOwner = {
   readonly shared?: true
   /** One phrase for people: where what is written comes from. */
   readonly source?: string
-  /** Keys of a map that other programs read, where `path` is the map. */
+  /**
+   * Keys of a map that other programs read, where `path` is the map; a `*` at the end stands for any rest. The writer's are
+   * these only: other keys are of whoever keeps them.
+   */
   readonly keys?: readonly string[]
 }
+
+/** Whether a key is one of those that an item of `MetadataOwner.keys` names. */
+export const isKeyOf = (documented: string, key: string): boolean =>
+  documented.endsWith('*') ? key.startsWith(documented.slice(0, -1)) : key === documented
 
 /** What people want to know of one status path beyond its writer: when it changes, and where it comes from. */
 export type PathText = { readonly when: string; readonly source: string }

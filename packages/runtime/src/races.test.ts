@@ -18,7 +18,7 @@ const ask: Verdict = { is: 'ask' }
 const fault: Verdict = { is: 'fault' }
 const starting: Verdict = { is: 'busy', starting: true }
 const conflicts = [
-  { manager: 'rogue "1"'.replaceAll('"', "'"), field: '.status.vpc' },
+  { manager: 'rogue "1" \\', field: '.status.vpc' },
   { manager: 'rogue2', field: '.status.conditions[type="Ready"].message' },
 ]
 

@@ -36,12 +36,18 @@ export type Verdict =
 const fault: Verdict = { is: 'fault' }
 const ask: Verdict = { is: 'ask' }
 
-const managerInMessage = /conflict with "((?:[^"\\]|\\.)*)"/
+const managerInMessage = /conflict with ("(?:[^"\\]|\\.)*")/
+
+/** The server quotes the name, with backslashes before quotes and backslashes in it, and nothing unprintable can be in it. */
+function managerIn(message = ''): string {
+  const quoted = managerInMessage.exec(message)?.[1]
+  return quoted === undefined ? 'unknown' : quoted.slice(1, -1).replace(/\\(.)/g, '$1')
+}
 
 function conflictsOf(causes: readonly StatusCause[]): FieldConflict[] {
   return causes
     .filter((cause) => cause.reason === 'FieldManagerConflict')
-    .map((cause) => ({ manager: cause.message?.match(managerInMessage)?.[1] ?? 'unknown', field: cause.field ?? '' }))
+    .map((cause) => ({ manager: managerIn(cause.message), field: cause.field ?? '' }))
 }
 
 function conflict(refusal: Refusal, verb: RequestVerb): Verdict {

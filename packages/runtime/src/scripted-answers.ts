@@ -68,12 +68,12 @@ export const answers = {
       409,
       'Conflict',
       `Apply failed with ${conflicts.length} conflict${conflicts.length === 1 ? '' : 's'}: ${conflicts
-        .map(({ manager, field }) => `conflict with "${manager}" with subresource "status": ${field}`)
+        .map(({ manager, field }) => `conflict with ${JSON.stringify(manager)} with subresource "status": ${field}`)
         .join('\n')}`,
       {
         causes: conflicts.map(({ manager, field }) => ({
           reason: 'FieldManagerConflict',
-          message: `conflict with "${manager}" with subresource "status"`,
+          message: `conflict with ${JSON.stringify(manager)} with subresource "status"`,
           field,
         })),
       },

@@ -40,7 +40,8 @@ const stored: Status = {
 }
 
 function entry(manager: string, status: Record<string, unknown>): ManagedFieldsEntry {
-  return { manager, operation: 'Apply', subresource: 'status', fieldsV1: { 'f:status': status } }
+  const apiVersion = 'example.dev/v1'
+  return { manager, operation: 'Apply', subresource: 'status', apiVersion, fieldsV1: { 'f:status': status } }
 }
 const ownEntry = entry('owner', { 'f:vpc': {} })
 
@@ -665,6 +666,7 @@ describe('earlier software', () => {
     manager: 'manager',
     operation: 'Update',
     subresource: 'status',
+    apiVersion: 'example.dev/v1',
     fieldsV1: { 'f:status': { 'f:vpc': {} } },
   }
 

@@ -4,7 +4,6 @@
  * policy stops. Crash: an apply is repeated by the next pass; an episode left open is ended by the next apply.
  */
 import { ApiError } from './api-error.ts'
-import type { JsonPatchOperation } from './client.ts'
 import type { Clock } from './clock.ts'
 import { type RecordWarning, type SecondWrite, secondWrites, shownWrites } from './conflict-teller.ts'
 import { createContention } from './contention.ts'
@@ -13,6 +12,7 @@ import { type KubeObject, keyOf, type ManagedFieldsEntry } from './kind.ts'
 import { foreignOwners, withoutForeignOwners } from './managed-fields.ts'
 import { requireUid } from './object-writer.ts'
 import type { StatusOwner } from './ownership.ts'
+import { putOwnership } from './ownership-patch.ts'
 import { createOwnershipWatch, followOwnership } from './ownership-watch.ts'
 import { type Addressed, type Classify, classify, type FieldConflict, type Verdict } from './races.ts'
 import { checkIntent, completeStatus, differingPaths, type OwnStatus, ownForm, statusBody } from './status-intent.ts'
@@ -50,14 +50,8 @@ function requestsOf<S, T>(options: StatusWriterOptions<S, T, StatusOwner>) {
       const at = { name, namespace, subresource: 'status' }
       return absorb(await client.apply(kind, at, statusBody(object, status), { fieldManager: owner.writer, force }, signal))
     },
-    /** Puts `managedFields` as it is to be; the server takes this on the main resource only. */
-    async own({ metadata }: KubeObject<S, T>, managedFields: unknown, signal: AbortSignal) {
-      const operations: JsonPatchOperation[] = [
-        { op: 'test', path: '/metadata/resourceVersion', value: metadata.resourceVersion },
-        { op: 'test', path: '/metadata/uid', value: metadata.uid },
-        { op: 'replace', path: '/metadata/managedFields', value: managedFields },
-      ]
-      return absorb(await client.jsonPatch(kind, metadata, operations, { fieldManager: owner.writer }, signal))
+    async own(object: KubeObject<S, T>, entries: readonly ManagedFieldsEntry[], signal: AbortSignal) {
+      return absorb(await putOwnership({ client, kind, fieldManager: owner.writer, signal }, object, entries))
     },
     addressed: ({ metadata: { name, namespace } }: KubeObject<S, T>): Addressed => ({
       plural: kind.plural,
@@ -115,8 +109,8 @@ export function createStatusWriter<S, T, const Owner extends StatusOwner>(
     const wanted = ownForm(owner, status)
     const unwanted = [...foreign.keys()].filter((path) => !wanted.has(path))
     try {
-      const managedFields = withoutForeignOwners(object.metadata.managedFields ?? [], owner, unwanted)
-      const stands = await own(object, managedFields, signal)
+      const entries = object.metadata.managedFields ?? []
+      const stands = await own(object, withoutForeignOwners(entries, owner, unwanted) ?? entries, signal)
       return unwanted.length === 0 ? stands : await apply(object, status, false, signal)
     } catch (error) {
       // The object moved on or went: the status is written, and what the cache hears of the object next comes here again.
@@ -148,7 +142,7 @@ export function createStatusWriter<S, T, const Owner extends StatusOwner>(
       if (unwanted.length === 0) return false
       fight.answered(foreign)
       try {
-        await own(live, withoutForeignOwners(entries, owner, unwanted), signal)
+        await own(live, withoutForeignOwners(entries, owner, unwanted) ?? entries, signal)
         return true
       } catch (error) {
         if (!(error instanceof ApiError && isOvertaken(means(error, 'patch', addressed(object), controller)))) throw error
@@ -162,8 +156,8 @@ export function createStatusWriter<S, T, const Owner extends StatusOwner>(
     try {
       stands = await apply(object, status, false, signal)
     } catch (error) {
-      const writes = secondWrites(conflictsIn(error, object))
-      if (writes.length > 0) fight.found(writes)
+      const conflicts = conflictsIn(error, object)
+      if (conflicts.length > 0) fight.found(secondWrites(conflicts))
       else if (!isForRest(error, status) || !(await takeParts(object, status, fight, signal))) throw error
       stands = await apply(object, status, true, signal)
     }

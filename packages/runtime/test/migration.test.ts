@@ -4,11 +4,12 @@ import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import {
   ApiError,
-  type Client,
+  apiVersionOf,
   createCache,
   createHandover,
   createStatusWriter,
   createWriteRegistry,
+  gatheringManagers,
   type Kind,
   type KubeObject,
   type ManagedFieldsEntry,
@@ -28,7 +29,7 @@ const formerly = ['manager', ''] as const
 const owner = { ...alice, formerly } as const
 const row: ResourceOwnership = {
   kind: Gadget,
-  legacy: ['manager', 'old-binary'],
+  legacy: ['manager', 'old-binary', ...gatheringManagers],
   status: [owner, { writer: 'holder', identity: 'holder', anyManager: true, owns: ['conditions/Carried'], when: '' }],
   metadata: [
     { path: 'spec', writer: 'user', identity: 'user', when: '' },
@@ -56,12 +57,15 @@ async function update(kind: Kind, name: string, manager: string, patch: unknown,
   await bench.client.raw({ method: 'PATCH', path, query, contentType: 'application/merge-patch+json', body: patch }, bench.signal)
 }
 
-const putStatus = (name: string, manager: string, status: GadgetStatus) => update(Gadget, name, manager, { status }, 'status')
+type StatusKind = Kind<unknown, GadgetStatus>
 
-function applyStatus(name: string, manager: string, status: GadgetStatus) {
-  const body = { apiVersion: 'writers.example.dev/v1', kind: 'Gadget', metadata: { name }, status }
+const putStatus = (name: string, manager: string, status: GadgetStatus, kind: StatusKind = Gadget as StatusKind) =>
+  update(kind, name, manager, { status }, 'status')
+
+function applyStatus(name: string, manager: string, status: GadgetStatus, kind: StatusKind = Gadget as StatusKind) {
+  const body = { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata: { name }, status }
   const at = { name, namespace: bench.namespace, subresource: 'status' }
-  return bench.client.apply(Gadget, at, body, { fieldManager: manager, force: true }, bench.signal)
+  return bench.client.apply(kind, at, body, { fieldManager: manager, force: true }, bench.signal)
 }
 
 const entriesOf = ({ metadata }: KubeObject) => metadata.managedFields ?? []
@@ -209,10 +213,10 @@ describe('objects from before conditions had keys', () => {
   })
 })
 
-const versionsCrd = (served: boolean) => {
+const versionsCrd = (served: boolean, { kind, plural }: Pick<Kind, 'kind' | 'plural'> = Fossil) => {
   const crd = structuredClone(gadgetCrd) as unknown as { metadata: { name: string }; spec: { names: object; versions: object[] } }
-  crd.metadata.name = 'fossils.writers.example.dev'
-  crd.spec.names = { kind: 'Fossil', listKind: 'FossilList', plural: 'fossils', singular: 'fossil' }
+  crd.metadata.name = `${plural}.writers.example.dev`
+  crd.spec.names = { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() }
   crd.spec.versions = [...crd.spec.versions, { ...crd.spec.versions[0], name: 'v0', served, storage: false }]
   return crd as never
 }
@@ -266,7 +270,125 @@ describe('objects of several versions', () => {
   })
 })
 
-type Step = { says: string; run(client: Client, name: string): Promise<unknown> }
+/** A kind in two versions, of which the older is served until `retire`. */
+async function twoVersions(plural: string) {
+  const plane = await sharedPlane()
+  const kind = { ...Gadget, kind: `${plural[0]?.toUpperCase()}${plural.slice(1, -1)}`, plural } as StatusKind
+  const older = { ...kind, version: 'v0' }
+  await installManifests(plane, [versionsCrd(true, kind)])
+  const create = (name: string, of = kind) =>
+    bench.client.create(
+      of,
+      { apiVersion: apiVersionOf(of), kind: of.kind, metadata: { name, namespace: bench.namespace }, spec: {} },
+      { fieldManager: 'creator' },
+      bench.signal,
+    )
+  await eventually('both versions are served', async () => Boolean(await create('probe', older)))
+  return {
+    ...{ kind, older, create },
+    async read(name: string) {
+      const object = await bench.client.find(kind, { name, namespace: bench.namespace }, bench.signal)
+      assert.ok(object)
+      return object
+    },
+    async retire() {
+      await installManifests(plane, [versionsCrd(false, kind)])
+      const path = `/apis/${apiVersionOf(older)}/namespaces/${bench.namespace}/${plural}`
+      await eventually('v0 is not served', () =>
+        assert.rejects(bench.client.raw({ method: 'GET', path }, bench.signal), { status: 404 }).then(() => true),
+      )
+    },
+  }
+}
+
+const fieldsOf = (object: KubeObject, manager: string) =>
+  entriesOf(object)
+    .filter((each) => each.manager === manager)
+    .map(({ apiVersion, fieldsV1 }): [string | undefined, Record<string, object>] => [
+      apiVersion?.split('/')[1],
+      (fieldsV1 ?? {}) as Record<string, object>,
+    ])
+
+describe('what the server takes for one entry', () => {
+  test('nobody loses ownership where entries of one manager in two versions become one', async () => {
+    const { kind, older, create, read, retire } = await twoVersions('strata')
+    await create('own')
+    await applyStatus('own', 'alice', { phase: 'Bound', conditions: [condition('Ready')] }, older)
+    await putStatus('own', 'manager', { note: 'old' }, kind)
+    assert.equal((await migrate(await read('own'), { ...row, kind })).is, 'moved')
+    const stands = await applyStatus('own', 'alice', { conditions: [condition('Ready')] }, kind)
+    assert.deepEqual(
+      Object.keys(stands.status ?? {}),
+      ['conditions'],
+      'what it applied before, and what it took over, is its to remove',
+    )
+
+    await create('others')
+    await update(older, 'others', 'user', { spec: { owner: 'me' } })
+    await putStatus('others', 'manager', { phase: 'Bound' }, older)
+    const second = (await read('others')).metadata.managedFields?.find(({ manager }) => manager === 'user')?.time
+    await eventually('the next second', () => new Date().toISOString() > `${second?.slice(0, -1)}.999Z`)
+    await update(kind, 'others', 'user', { spec: { size: 4 } })
+    await putStatus('others', 'manager', { note: 'old' }, kind)
+    await retire()
+    assert.equal((await migrate(await read('others'), { ...row, kind })).is, 'moved')
+    const after = await read('others')
+    assert.deepEqual(fieldsOf(after, 'user'), [['v1', { 'f:spec': { 'f:owner': {}, 'f:size': {} } }]])
+    assert.deepEqual(fieldsOf(after, 'alice'), [['v1', { 'f:status': { 'f:note': {}, 'f:phase': {} } }]])
+  })
+
+  test('a second writer is put out also where somebody owns something in a version that is gone', async () => {
+    const { kind, older, create, read, retire } = await twoVersions('layers')
+    await create('a')
+    await update(older, 'a', 'user', { spec: { owner: 'me' } })
+    await retire()
+    await applyStatus('a', 'rogue', { phase: 'Bound', conditions: [condition('Carried')] }, kind)
+    const parts = { client: bench.client, metrics: countingMetrics(), registry: createWriteRegistry(), controller: 'gadget' }
+    const writer = createStatusWriter({ ...parts, kind, owner, clock: systemClock })
+    await writer.status(await read('a'), { phase: 'Bound', conditions: [condition('Ready')] }, bench.signal)
+    const after = await read('a')
+    assert.deepEqual(fieldsOf(after, 'user'), [['v1', { 'f:spec': { 'f:owner': {} } }]])
+    assert.deepEqual(Object.keys(fieldsOf(after, 'rogue')[0]?.[1]?.['f:status'] ?? {}), ['f:conditions'])
+    assert.equal(fieldsOf(after, 'alice').length, 1)
+  })
+})
+
+describe('what the server itself keeps of others', () => {
+  test('of all beyond the tenth manager: passes to the writer, and the rest stays theirs', async () => {
+    await bench.create('crowd')
+    await putStatus('crowd', 'manager', { phase: 'Bound', conditions: [condition('Ready'), condition('Carried')] })
+    for (let n = 0; n < 12; n += 1) await update(Gadget, 'crowd', `user-${n}`, { metadata: { labels: { [`label-${n}`]: '' } } })
+    const was = await bench.read('crowd')
+    assert.ok(entriesOf(was).some(({ manager }) => manager === 'ancient-changes'))
+    assert.equal((await migrate(was)).is, 'moved')
+    const is = await bench.read('crowd')
+    assert.deepEqual(values(is), values(was))
+    const gathered = fieldsOf(is, 'ancient-changes')[0]?.[1] as { 'f:metadata': { 'f:labels': object }; 'f:status': object }
+    assert.ok('f:label-0' in gathered['f:metadata']['f:labels'])
+    assert.deepEqual(Object.keys(fieldsOf(is, 'alice')[0]?.[1]?.['f:status'] ?? {}).sort(), ['f:conditions', 'f:phase'])
+    const { status } = await applyStatus('crowd', 'alice', { conditions: [condition('Ready')] })
+    assert.equal(status?.phase, undefined)
+  })
+
+  test('of an object whose ownership somebody wiped out: no second writer is told of', async () => {
+    await bench.create('wiped')
+    await applyStatus('wiped', 'alice', { phase: 'Bound', conditions: [condition('Ready')] })
+    const wipe = [{ op: 'replace', path: '/metadata/managedFields', value: [{}] }] as const
+    const at = { name: 'wiped', namespace: bench.namespace }
+    await bench.client.jsonPatch(Gadget, at, wipe, { fieldManager: 'x' }, bench.signal)
+    await using process = await start()
+    const object = process.cache.get(`${bench.namespace}/wiped`)
+    assert.ok(object)
+    const stands = await process.writer.status(object, { phase: 'Free', conditions: [condition('Ready')] }, bench.signal)
+    assert.equal(stands.status?.phase, 'Free')
+    assert.deepEqual(process.metrics.conflicts, [])
+    const left = await process.writer.status(stands, { conditions: [condition('Ready')] }, bench.signal)
+    assert.equal(left.status?.phase, undefined)
+  })
+})
+
+/** Writes in one of two versions of a kind. */
+type Step = { says: string; run(name: string, kind: StatusKind): Promise<unknown> }
 
 const statuses = fc.record(
   {
@@ -291,19 +413,26 @@ const own = statuses.map(({ conditions = [condition('Ready')], ...rest }) => {
   return { ...rest, conditions: owned.length > 0 ? owned : [condition('Ready')] }
 })
 
-const step = (says: string, run: (name: string) => Promise<unknown>): Step => ({ says, run: (_, name) => run(name) })
+const step = (says: string, run: Step['run']): Step => ({ says, run })
 const steps = fc.oneof(
   fc
     .tuple(fc.constantFrom('manager', 'manager', 'old-binary', 'old-binary', 'kubectl-edit'), statuses)
-    .map(([by, status]) => step(`${by} puts ${JSON.stringify(status)}`, (name) => putStatus(name, by, status))),
-  own.map((status) => step(`alice applies ${JSON.stringify(status)}`, (name) => applyStatus(name, 'alice', status))),
-  holderStatus.map((status) => step('a holder applies', (name) => applyStatus(name, 'holder', status))),
+    .map(([by, status]) => step(`${by} puts ${JSON.stringify(status)}`, (name, kind) => putStatus(name, by, status, kind))),
+  own.map((status) => step(`alice applies ${JSON.stringify(status)}`, (name, kind) => applyStatus(name, 'alice', status, kind))),
+  holderStatus.map((status) => step('a holder applies', (name, kind) => applyStatus(name, 'holder', status, kind))),
   fc
     .tuple(fc.constantFrom('manager', 'kubectl-edit'), fc.subarray([keep, 'other.dev/keep']))
-    .map(([by, finalizers]) => step(`${by} sets finalizers`, (name) => update(Gadget, name, by, { metadata: { finalizers } }))),
+    .map(([by, finalizers]) =>
+      step(`${by} sets finalizers`, (name, kind) => update(kind, name, by, { metadata: { finalizers } })),
+    ),
   fc
     .constantFrom('manager', 'user')
-    .map((by) => step(`${by} labels`, (name) => update(Gadget, name, by, { metadata: { labels: { by } } }))),
+    .map((by) => step(`${by} labels`, (name, kind) => update(kind, name, by, { metadata: { labels: { by } } }))),
+  fc.constant(
+    step('a crowd labels', async (name, kind) => {
+      for (let n = 0; n < 10; n += 1) await update(kind, name, `user-${n}`, { metadata: { labels: { [`label-${n}`]: '' } } })
+    }),
+  ),
 )
 
 const values = ({ metadata: { managedFields: _, resourceVersion: __, ...metadata }, spec, status }: KubeObject) => ({
@@ -329,18 +458,24 @@ async function unlessRefused(write: Promise<unknown>): Promise<void> {
   }
 }
 
-async function holds(name: string, history: readonly Step[]) {
-  await bench.create(name)
-  for (const { run } of history) await unlessRefused(run(bench.client, name))
-  const was = await bench.read(name)
-  const outcome = await migrate(was)
-  const is = await bench.read(name)
+/** Then the server gathers the oldest entries of whomever, whenever one more manager comes. */
+const isCrowded = (object: KubeObject) => entriesOf(object).filter(({ operation }) => operation === 'Update').length >= 10
+
+type History = readonly { step: Step; isOlder: boolean }[]
+
+async function holds({ kind, older, create, read }: Awaited<ReturnType<typeof twoVersions>>, name: string, history: History) {
+  await create(name)
+  for (const { step, isOlder } of history) await unlessRefused(step.run(name, isOlder ? older : kind))
+  const of = { ...row, kind }
+  const was = await read(name)
+  const outcome = await migrate(was, of)
+  const is = await read(name)
   assert.deepEqual(values(is), values(was), 'no value changes')
-  assert.equal(foreignEntries(is), foreignEntries(was), 'entries of others stay byte for byte')
+  if (!isCrowded(is)) assert.equal(foreignEntries(is), foreignEntries(was), 'entries of others stay byte for byte')
   assert.equal(outcome.is === 'moved', was.metadata.resourceVersion !== is.metadata.resourceVersion)
-  assert.equal((await migrate(is)).is, 'clean', 'a second run has nothing to do')
+  assert.equal((await migrate(is, of)).is, 'clean', 'a second run has nothing to do')
   if (hasSecondWriter(is)) return
-  const { status } = await applyStatus(name, 'alice', { conditions: [condition('Ready')] })
+  const { status } = await applyStatus(name, 'alice', { conditions: [condition('Ready')] }, kind)
   const left = { ...status, conditions: status?.conditions?.map(({ type }) => type).filter((type) => owned.includes(type)) }
   assert.deepEqual(left, { conditions: ['Ready'] }, 'what is left out goes')
 }
@@ -348,9 +483,10 @@ async function holds(name: string, history: readonly Step[]) {
 describe('any history', () => {
   test('no value and no entry of others changes, the second run is clean, and what is left out goes', async () => {
     let runs = 0
-    const histories = fc.array(steps, { minLength: 1, maxLength: 7 })
+    const versions = await twoVersions('annals')
+    const histories = fc.array(fc.record({ step: steps, isOlder: fc.boolean() }), { minLength: 1, maxLength: 7 })
     await fc.assert(
-      fc.asyncProperty(histories, (history) => holds(`any-${runs++}`, history)),
+      fc.asyncProperty(histories, (history) => holds(versions, `any-${runs++}`, history)),
       { numRuns: 40, endOnFailure: true, verbose: 1 },
     )
   })

@@ -5,7 +5,6 @@ import {
   createClient,
   createHttpTransport,
   type Manifest,
-  type OwnershipMode,
   ownershipInForce,
   ownershipParameters,
   systemClock,
@@ -23,7 +22,7 @@ export type EnforcedWorld = {
   account(name: string): Promise<Actor>
   person(user: string, ...groups: string[]): Promise<Actor>
   /** Changes the parameters; `mode` is a label of them. */
-  setParameters(change: { mode?: OwnershipMode; data?: Record<string, string | null> }): Promise<void>
+  setParameters(change: { mode?: string | null; data?: Record<string, string | null> }): Promise<void>
   enforce(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -69,7 +68,7 @@ export async function startEnforcedWorld(): Promise<EnforcedWorld> {
     },
     person: async (user, ...groups) => actor(user, await plane.kubeconfigFor({ user, groups })),
     async setParameters({ mode, data }) {
-      const body = { ...(mode ? { metadata: { labels: { mode } } } : {}), ...(data ? { data } : {}) }
+      const body = { ...(mode !== undefined ? { metadata: { labels: { mode } } } : {}), ...(data ? { data } : {}) }
       await plane.connection.must({ method: 'PATCH', path: parametersPath, body, contentType: mergePatch })
     },
     async enforce() {

@@ -78,6 +78,65 @@ export const holes: readonly Hole[] = [
       write(by.rogue, at, { manager: managers.subnet, body: { metadata: { annotations: { 'example.dev/x': 'y' } } } }),
   },
   {
+    says: 'a write without a field manager, whose user agent begins with a name of the table',
+    words: [`field ownership as ${managers.interface} is reserved`, '(no field manager)'],
+    attempt: (by, at) =>
+      write(by.rogue, at, {
+        ...{ userAgent: `${managers.interface}/1.0`, body: { metadata: { annotations: { 'example.dev/x': 'y' } } } },
+      }),
+  },
+  {
+    says: 'a condition of one’s own reported under such a user agent',
+    words: [`field ownership as ${managers.claim} is reserved`],
+    attempt: (by, at) => {
+      const value = { ...conditions('True')[0], type: 'example.dev/Checked' }
+      const body = [{ op: 'add', path: '/status/conditions/-', value }]
+      return write(by.rogue, at, { subresource: 'status', contentType: jsonPatch, userAgent: `${managers.claim}/1.0`, body })
+    },
+  },
+  {
+    says: 'somebody’s condition put into the owner’s entry, which would have the owner remove it',
+    words: [`field ownership as ${managers.interface} is reserved`],
+    attempt: changed(({ fieldsV1 }) => {
+      const copy = structuredClone(fieldsV1) as { 'f:status': { 'f:conditions': Record<string, object> } }
+      copy['f:status']['f:conditions'][item('example.dev/Checked')] = { '.': {}, 'f:type': {} }
+      return { fieldsV1: copy }
+    }),
+  },
+  {
+    says: 'a field that nobody documents put into the owner’s entry',
+    words: [`field ownership as ${managers.interface} is reserved`],
+    attempt: changed(({ fieldsV1 }) => {
+      const copy = structuredClone(fieldsV1) as { 'f:status': Record<string, object> }
+      copy['f:status']['f:other'] = {}
+      return { fieldsV1: copy }
+    }),
+  },
+  {
+    says: 'an entry of one of NSO’s writers that covers nothing documented',
+    words: [`field ownership as ${managers.subnet} is reserved`],
+    attempt: added({ manager: managers.subnet, fieldsV1: { 'f:status': { 'f:other': {} } } }),
+  },
+  {
+    says: 'a label like those that the claim hands on',
+    words: ['metadata.labels/compute.datumapis.com/* written only by'],
+    attempt: (by, at) => write(by.rogue, at, { body: { metadata: { labels: { 'compute.datumapis.com/more': 'x' } } } }),
+  },
+  {
+    says: 'another value of such a label',
+    words: ['metadata.labels/compute.datumapis.com/* written only by'],
+    attempt: (by, at) => write(by.rogue, at, { body: { metadata: { labels: { 'compute.datumapis.com/instance': 'x' } } } }),
+  },
+  {
+    says: 'the same value of such a label in somebody’s apply',
+    words: ['second owner of metadata.labels/compute.datumapis.com/*'],
+    attempt: (by, at) =>
+      apply(
+        ...([by.rogue, at, 'evil', { metadata: { name: at.name, labels: { 'compute.datumapis.com/instance': 'a' } } }] as const),
+        { subresource: '' },
+      ),
+  },
+  {
     says: 'NSO itself under the name of another of its writers',
     words: ['status.vpc written only by', `as ${managers.claim}`],
     attempt: (by, at) => apply(by.nso, at, managers.claim, { status: { vpc: 'other' } }),

@@ -13,10 +13,11 @@ import {
   ServingLocation,
   Subnet,
 } from '@nso/api'
+import { addressLeaseName, chooseFor } from '@nso/operator'
 import { advertisementNames, defaultSettings as galacticSettings } from 'galactic'
 import { BGPAdvertisement, NetworkAttachmentDefinition, VPCAttachment } from 'galactic/api'
 import type { KubeObject } from 'kube-control-loop'
-import { groupOf, pick, textAt } from '../owners/stored.ts'
+import { conditionOf, groupOf, isFields, pick, textAt } from '../owners/stored.ts'
 import { findIn, type KindRef, listOf, type Snapshot, sameKind } from './snapshot.ts'
 
 /** An object that belongs into the chain, whether it stands or not. */
@@ -36,6 +37,8 @@ export type Chain = {
   readonly location: string | undefined
   /** The one that the interface was given. */
   readonly plane: { readonly chosen: { name: string; uid: string } | undefined; readonly object: DataPlane | undefined }
+  /** The one that an interface of this location would be given. */
+  readonly offer: DataPlane | undefined
   readonly planes: readonly DataPlane[]
   /** Absent where no data plane says of which kind it would be. */
   readonly attachment: Link | undefined
@@ -45,7 +48,8 @@ export type Chain = {
   readonly network: Link | undefined
   readonly context: Link | undefined
   readonly subnets: readonly Subnet[]
-  readonly leases: readonly AddressLease[]
+  /** On the addresses of the interface; without an interface those that stand for the claim. */
+  readonly leases: readonly Link[]
   readonly locations: readonly ServingLocation[]
 }
 
@@ -64,24 +68,27 @@ export function chainOf(snapshot: Snapshot, target: Target): Chain {
   const nic = within(NetworkInterface, start ? interfaceName(start.object, target.name) : target.name)
   const holder = textAt(nic.object?.spec, 'claimRef', 'name')
   const claim = start ?? (holder === undefined ? undefined : within(NetworkInterfaceClaim, holder))
-  const networkName = textAt(nic.object?.spec, 'network', 'name') ?? textAt(claim?.object?.spec, 'network', 'name')
+  // What a claim asks for is its own, also where the interface that it wants is on another network.
+  const networkName = textAt(start?.object?.spec, 'network', 'name') ?? textAt(nic.object?.spec, 'network', 'name')
   const locations = listOf<ServingLocation>(snapshot, ServingLocation)
   const location = nic.object?.metadata.labels?.[labels.location] ?? onlyName(locations)
+  const isOfNetwork = textAt(nic.object?.spec, 'network', 'name') === networkName
   const contextIs =
-    textAt(nic.object?.status, 'networkContextRef', 'name') ??
+    (isOfNetwork ? textAt(nic.object?.status, 'networkContextRef', 'name') : undefined) ??
     (networkName && location ? contextName(networkName, location) : undefined)
   const planes = listOf<DataPlane>(snapshot, DataPlane)
   const plane = planeOf(nic.object, planes)
   const attachment = attachmentOf(snapshot, nic, plane.object)
   return {
     ...{ target, claim, interface: nic, heldBy: otherHolder(start?.object, nic.object, target.name), location, plane, planes },
+    offer: location === undefined ? undefined : offerFor(planes, location),
     attachment,
     networkObject: contextIs === undefined ? undefined : networkObjectOf(snapshot, plane.object, { namespace, name: contextIs }),
     made: attachment?.object ? madeOf(snapshot, attachment.object) : [],
     network: networkName === undefined ? undefined : within(Network, networkName),
     context: contextIs === undefined ? undefined : within(NetworkContext, contextIs),
     subnets: subnetsOf(snapshot, namespace, contextIs),
-    leases: leasesOf(snapshot, namespace, claimNameOf(nic.object, claim)),
+    leases: leasesOf(snapshot, { namespace, nic: nic.object, claim: claim?.wanted.name, context: contextIs }),
     locations,
   }
 }
@@ -91,11 +98,6 @@ const onlyName = (objects: readonly KubeObject[]): string | undefined =>
 
 function interfaceName(claim: KubeObject | undefined, fallback: string): string {
   return textAt(claim?.status, 'networkInterfaceRef', 'name') ?? textAt(claim?.spec, 'networkInterfaceName') ?? fallback
-}
-
-/** The name under which its addresses were allocated. */
-function claimNameOf(nic: KubeObject | undefined, claim: Link | undefined): string | undefined {
-  return nic?.metadata.annotations?.[annotations.allocationClaim] ?? claim?.wanted.name
 }
 
 function otherHolder(claim: KubeObject | undefined, nic: KubeObject | undefined, name: string): string | undefined {
@@ -110,6 +112,12 @@ function planeOf(nic: KubeObject | undefined, planes: readonly DataPlane[]): Cha
   const chosen = parseDataPlaneChoice(nic?.metadata.annotations?.[annotations.dataPlane])
   const object = chosen && planes.find(({ metadata }) => metadata.name === chosen.name && metadata.uid === chosen.uid)
   return { chosen, object }
+}
+
+/** NSO offers the accepted ones only; without any of those, what keeps the one that would serve is worth knowing. */
+function offerFor(planes: readonly DataPlane[], location: string): DataPlane | undefined {
+  const accepted = planes.filter((each) => conditionOf(each, 'Accepted')?.status === 'True')
+  return chooseFor(accepted, location) ?? chooseFor(planes, location)
 }
 
 /** Which kind a DataPlane's template makes; undefined where it does not say. */
@@ -176,10 +184,22 @@ function subnetsOf(snapshot: Snapshot, namespace: string, context: string | unde
   )
 }
 
-function leasesOf(snapshot: Snapshot, namespace: string, claim: string | undefined): AddressLease[] {
+type Addressed = { namespace: string; nic: KubeObject | undefined; claim: string | undefined; context: string | undefined }
+
+function leasesOf(snapshot: Snapshot, { namespace, nic, claim, context }: Addressed): Link[] {
+  const names = context === undefined ? [] : addressesOf(nic).flatMap((address) => addressLeaseName(context, address) ?? [])
+  if (names.length > 0) return names.map((name) => linkTo(snapshot, AddressLease, own, { namespace, name }))
   if (claim === undefined) return []
-  const leases = listOf<AddressLease>(snapshot, AddressLease, namespace)
-  return byName(leases.filter(({ spec }) => pick(spec, 'holder', 'claimName') === claim))
+  const standing = byName(listOf<AddressLease>(snapshot, AddressLease, namespace))
+  return standing
+    .filter(({ spec }) => pick(spec, 'holder', 'claimName') === claim)
+    .map((object) => linkTo(snapshot, AddressLease, own, { namespace, name: object.metadata.name }))
+}
+
+/** Every address that an interface lists, inner and external. */
+export function addressesOf(nic: KubeObject | undefined): string[] {
+  const listed = ['addresses', 'externalAddresses'].flatMap((field) => pick(nic?.spec, field) ?? [])
+  return listed.flatMap((each) => (isFields(each) ? (textAt(each, 'address') ?? []) : []))
 }
 
 const byName = <O extends KubeObject>(objects: readonly O[]): O[] =>

@@ -1,8 +1,9 @@
 /** What the deletion of an object of the chain waits for. Pure. */
+import { BGPAdvertisement } from 'galactic/api'
 import type { KubeObject } from 'kube-control-loop'
 import type { Link } from './chain.ts'
 import { absent, ageOf, type Facts, nameOf, refOf } from './facts.ts'
-import type { FinalizerView, ObjectName, Verdict } from './model.ts'
+import type { FinalizerView, Verdict } from './model.ts'
 import { finalizersOf } from './nodes.ts'
 
 const isDeleting = (object: KubeObject | undefined): object is KubeObject => object?.metadata.deletionTimestamp !== undefined
@@ -26,13 +27,24 @@ function holding(facts: Facts, { name, removedBy, component, addedBy }: Finalize
   return `finalizer ${name}, which ${component ? `${component} (${removedBy})` : removedBy} removes${absent(facts, component)}`
 }
 
-function sentenceAt(facts: Facts, object: KubeObject, above: readonly KubeObject[]): string {
+/** `it is being deleted for 45 s, held by finalizer …`: what an object waits for to be gone. */
+export function going(facts: Facts, object: KubeObject): string {
   const since = ageOf(facts, object.metadata.deletionTimestamp)
   const finalizers = finalizersOf(object)
   const by =
     finalizers.length > 0 ? `held by ${list(finalizers.map((each) => holding(facts, each)))}` : 'and nothing holds it any more'
-  const waiting = above.length > 0 ? `; ${list(above.map(refOf).map(nameOf))} wait${above.length === 1 ? 's' : ''} for it` : ''
-  return `Deletion waits at ${nameOf(refOf(object))}: it is being deleted${since === undefined ? '' : ` for ${since}`}, ${by}${waiting}.`
+  return `it is being deleted${since === undefined ? '' : ` for ${since}`}, ${by}`
+}
+
+/** What has to go before the object can, where nothing better is known to hold it. */
+function nextStep(facts: Facts, { object: lowest, next }: { object: KubeObject; next: KubeObject | undefined }): string {
+  const finalizers = finalizersOf(lowest)
+  const component = finalizers.find((each) => each.component)?.component
+  const isKnown = finalizers.some(({ removedBy }) => removedBy === undefined) || absent(facts, component) !== ''
+  if (!next || isKnown) return ''
+  // The node withdraws it when the definition is gone; Galactic has no say in it.
+  if (next.kind === BGPAdvertisement.kind) return `; its node has not withdrawn ${nameOf(refOf(next))} yet`
+  return `; first ${nameOf(refOf(next))} has to go, whose deletion ${component ?? 'somebody'} has not asked for yet`
 }
 
 /** The lowest object of the chain that holds up the deletion of the object that was asked for; undefined when that is not being deleted. */
@@ -44,12 +56,9 @@ export function deletionVerdict(facts: Facts): Verdict | undefined {
   // What the data plane made for an attachment goes with it, and holds it up only while it is there.
   const deleting = standing.filter(isDeleting)
   const lowest = deleting.at(-1) ?? top
-  const next = standing[standing.indexOf(lowest) + 1]
-  const above = deleting.filter((object) => object !== lowest)
-  const verdict = (at: ObjectName, sentence: string): Verdict => ({ state: 'deleting', at, sentence })
-  const foreign = finalizersOf(lowest).some(({ removedBy }) => removedBy === undefined)
-  if (!next || foreign) return verdict(refOf(lowest), sentenceAt(facts, lowest, above))
-  const component = finalizersOf(lowest).find((each) => each.component)?.component
-  const sentence = `${sentenceAt(facts, lowest, above).slice(0, -1)}; first ${nameOf(refOf(next))} has to go, whose deletion ${component ?? 'somebody'} has not asked for yet.`
-  return verdict(refOf(lowest), sentence)
+  const above = deleting.filter((object) => object !== lowest).map((object) => nameOf(refOf(object)))
+  const waiting = above.length > 0 ? `; ${list(above)} wait${above.length === 1 ? 's' : ''} for it` : ''
+  const next = nextStep(facts, { object: lowest, next: standing[standing.indexOf(lowest) + 1] })
+  const sentence = `Deletion waits at ${nameOf(refOf(lowest))}: ${going(facts, lowest)}${waiting}${next}.`
+  return { state: 'deleting', at: refOf(lowest), sentence }
 }

@@ -4,6 +4,7 @@ import {
   aMinuteAgo,
   cloud,
   condition,
+  deleting,
   entry,
   explained,
   notPrepared,
@@ -94,6 +95,75 @@ for (const { says: what, given, want } of stale) {
   })
 }
 
+test('what is computed of something stale is stale, and so is what was taken from an object that is gone', () => {
+  const { tree } = explained((w) => delete w.attachment)
+  assert.deepEqual(viewOf(tree, 'Ready')?.freshness, { state: 'stale', why: 'its condition Prepared is stale' })
+  const { tree: unbound } = explained((w) => delete w.nic)
+  assert.deepEqual(viewOf(unbound, 'Bound')?.freshness, {
+    ...{ state: 'stale', why: 'NetworkInterface default/web-0, from which it was taken, is not there any more' },
+  })
+})
+
+test('what somebody changed outside of the status is told', () => {
+  const entry = { manager: 'kubectl-edit', operation: 'Update' as const, fieldsV1: { 'f:spec': { 'f:mtu': {} } } }
+  const { foreign } = explained((w) => w.nic?.metadata.managedFields?.push(entry))
+  assert.deepEqual(foreign, [
+    'NetworkInterface default/web-0 spec: written by "kubectl-edit" (Update), NOT by nso-networkinterfaceclaim (NSO)',
+  ])
+})
+
+test('a chain that holds, and will not for long', () => {
+  const { verdict, notes } = explained((w) => deleting(w.context))
+  assert.equal(verdict.state, 'ready')
+  assert.deepEqual(notes, ['NetworkContext default/net-here is being deleted for 60 s'])
+})
+
+test('whether a component runs is told by the clock of the server, not of the component', () => {
+  const renewal = (time: string) => ({ manager: 'x', operation: 'Update', time, fieldsV1: { 'f:spec': { 'f:renewTime': {} } } })
+  const running = (change: { renewTime: string; time: string }) => {
+    const { leaders } = explained((w) => {
+      Object.assign(w.nsoLease?.spec ?? {}, { renewTime: change.renewTime })
+      Object.assign(w.nsoLease?.metadata ?? {}, { managedFields: [renewal(change.time)] })
+    })
+    return leaders.find(({ component }) => component === 'NSO')?.state
+  }
+  assert.equal(
+    running({ renewTime: '2026-11-30T11:50:00.000000Z', time: '2026-11-30T12:00:59Z' }),
+    'leading',
+    'its clock is slow',
+  )
+  assert.equal(
+    running({ renewTime: '2026-11-30T12:10:00.000000Z', time: '2026-11-30T12:00:00Z' }),
+    'expired',
+    'its clock is fast',
+  )
+})
+
+test('an address without a lease, and one that is held for another claim', () => {
+  const { beside } = explained((w) => {
+    Object.assign(w.nic?.spec ?? {}, { addresses: [{ address: '10.0.0.5/32' }, { address: '10.0.0.6/32' }] })
+    const spec = { address: '10.0.0.6/32', holder: { claimName: 'other' } }
+    w.extra = stored({ kind: 'AddressLease', name: 'net-here.10-0-0-6', spec })
+  })
+  const leases = beside.filter(({ role }) => role === 'address lease')
+  assert.deepEqual(
+    leases.map(({ name, state, notes }) => [name, state, notes.at(-1)]),
+    [
+      ['net-here.10-0-0-5', 'not known', 'no AddressLease of namespace default is in the dump'],
+      ['net-here.10-0-0-6', 'stands', 'held by claim other, which this interface is not for'],
+    ],
+  )
+})
+
+test('hundreds of conditions and messages of any length leave the text readable', () => {
+  const rogue = Array.from({ length: 300 }, (_, at) => ({ ...condition(`Rogue${at}`, 'False', 'R'), message: 'x'.repeat(5000) }))
+  const explanation = explained((w) => w.claim?.status?.conditions?.push(...rogue))
+  const lines = renderExplanation(explanation, plain)
+  assert.ok(lines.length < 300 && lines.every((line) => line.length < 600))
+  assert.match(lines.join('\n'), /and 275 more conditions: -o json has them all/)
+  assert.equal(explanation.tree.conditions.length, 305)
+})
+
 test('a report that was taken from somebody else is told, also after it was put right', () => {
   const taken = (manager: string) =>
     explained((w) => {
@@ -163,7 +233,7 @@ test('another data plane is explained by what its DataPlane says, without a tabl
   const { verdict, tree } = explained((w) => {
     const kind = { apiVersion: 'toy.example.com/v1', kind: 'Tunnel' }
     Object.assign(w.plane?.spec ?? {}, { attachment: kind, network: undefined, report: { prepared: { condition: 'Up' } } })
-    w.attachment = stored({ ...kind, name: 'web-0', meta: { generation: 1 } })
+    w.attachment = stored({ ...kind, name: 'web-0', meta: { ownerReferences: w.attachment?.metadata.ownerReferences ?? [] } })
     delete w.claim?.status?.conditionSources
     notPrepared(w)
   })

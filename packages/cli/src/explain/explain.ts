@@ -1,10 +1,13 @@
 /** From what was read to the explanation. Pure: the same snapshot always gives the same. */
 import { NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
+import { findingsOn } from '../owners/findings.ts'
+import { groupOf } from '../owners/stored.ts'
+import { rowOf } from '../owners/table.ts'
 import { chainOf, type Target } from './chain.ts'
 import { dumpCommand } from './dump.ts'
-import { type Facts, nameOf } from './facts.ts'
+import { ageOf, type Facts, nameOf, refOf } from './facts.ts'
 import { leadersIn } from './leaders.ts'
-import type { Explanation, Node, Written } from './model.ts'
+import type { Explanation, Node, Verdict, Written } from './model.ts'
 import { besideOf, treeOf } from './nodes.ts'
 import { findIn, type Snapshot, tellsWriters } from './snapshot.ts'
 import { verdictOn } from './verdict.ts'
@@ -18,15 +21,15 @@ export function explain(snapshot: Snapshot, target: Target): Explanation | undef
   if (!found) return undefined
   const leaders = leadersIn(snapshot)
   const facts: Facts = { snapshot, chain: chainOf(snapshot, target), leaders, tells: tellsWriters(snapshot) }
-  const [tree, beside] = [treeOf(facts), besideOf(facts)]
+  const [tree, beside, verdict] = [treeOf(facts), besideOf(facts), verdictOn(facts)]
   const { namespace, name } = target
   return {
     target: { apiVersion: found.apiVersion, kind: found.kind, namespace, name },
     origin: snapshot.origin,
     at: snapshot.at.toISOString(),
-    verdict: verdictOn(facts),
-    foreign: [tree, ...beside].flatMap(complaintsIn),
-    notes: notesOn(facts, target),
+    verdict,
+    foreign: [...[tree, ...beside].flatMap(complaintsIn), ...besidesStatus(facts)],
+    notes: notesOn(facts, verdict, [tree, ...beside]),
     ...{ tree, beside, leaders },
   }
 }
@@ -43,14 +46,35 @@ function complaintsIn(node: Node): string[] {
   ]
 }
 
-function notesOn({ snapshot, tells }: Facts, { namespace }: Target): string[] {
+/** Findings on spec and metadata of the objects of the chain: of statuses each value says it in its place. */
+function besidesStatus({ chain }: Facts): string[] {
+  const { claim, interface: nic, attachment, networkObject, made, network, context } = chain
+  const objects = [claim, nic, attachment, networkObject, ...made, network, context].flatMap((link) => link?.object ?? [])
+  return objects.flatMap((object) => {
+    const row = rowOf(groupOf(object.apiVersion), object.kind)
+    const found = row ? findingsOn(row, object).filter(({ path }) => !path.startsWith('status.')) : []
+    return found.map(({ path, says }) => `${nameOf(refOf(object))} ${path}: ${says}`)
+  })
+}
+
+/** A chain that holds, and will not for long. */
+function goingIn(facts: Facts, node: Node): string[] {
+  const since = ageOf(facts, node.deletion?.since)
+  const own = node.deletion ? [`${nameOf(node)} is being deleted${since === undefined ? '' : ` for ${since}`}`] : []
+  return [...own, ...node.children.flatMap((child) => goingIn(facts, child))]
+}
+
+function notesOn(facts: Facts, verdict: Verdict, nodes: readonly Node[]): string[] {
+  const { snapshot, tells, chain } = facts
+  const going = verdict.state === 'ready' ? nodes.flatMap((node) => goingIn(facts, node)) : []
   const unread = snapshot.gaps
     .filter(({ why }) => why === 'forbidden' || why === 'failed')
     .map(({ kind, message }) => `${kind} could not be read, so nothing is said of it: ${message}`)
-  if (tells) return unread
-  const how = snapshot.origin === 'dump' ? ` A better one: ${dumpCommand(namespace)}.` : ''
+  const others = [...going, ...unread, ...(snapshot.remarks ?? [])]
+  if (tells) return others
+  const how = snapshot.origin === 'dump' ? ` A better one: ${dumpCommand(chain.target.namespace)}.` : ''
   return [
     `Who wrote what is not in the ${snapshot.origin === 'dump' ? 'dump' : 'answers'}: it has no managedFields.${how}`,
-    ...unread,
+    ...others,
   ]
 }

@@ -8,7 +8,7 @@ import { age } from './ages.ts'
 import type { Chain, Link, Wanted } from './chain.ts'
 import { absenceOf, type Leader } from './leaders.ts'
 import type { ObjectName } from './model.ts'
-import { gapOf, type Snapshot } from './snapshot.ts'
+import { gapOf, isListed, type Snapshot } from './snapshot.ts'
 
 export type Facts = {
   readonly snapshot: Snapshot
@@ -34,6 +34,14 @@ export function reported(object: KubeObject | undefined, type: string): StoredCo
 
 export const isTrue = (object: KubeObject | undefined, type: string): boolean => conditionOf(object, type)?.status === 'True'
 
+const longest = 300
+
+/** The first line of a message, at a length for a sentence, without its last full stop. */
+export function brief(message: string | undefined): string {
+  const [line = ''] = (message ?? '').split(/\r?\n/, 1)
+  return line.length > longest ? `${line.slice(0, longest)}…` : line.replace(/\.$/, '')
+}
+
 /** `Ready=False AwaitingVPC` */
 export function showCondition({ type, status, reason }: StoredCondition): string {
   return `${type}=${status}${reason ? ` ${reason}` : ''}`
@@ -54,8 +62,9 @@ export function observedBy(object: KubeObject, condition: StoredCondition): numb
 
 /** `does not exist`; or why that is not known. */
 export function missing({ snapshot }: Facts, { wanted }: Link): { isKnown: boolean; says: string } {
-  const gap = gapOf(snapshot, { group: groupOf(wanted.apiVersion), kind: wanted.kind })
-  if (!gap) return { isKnown: true, says: 'does not exist' }
+  const kind = { group: groupOf(wanted.apiVersion), kind: wanted.kind }
+  const gap = gapOf(snapshot, kind, wanted.namespace)
+  if (!gap) return { isKnown: true, says: isListed(snapshot, kind, wanted.namespace) ? 'is not in the dump' : 'does not exist' }
   if (gap.why === 'not served') return { isKnown: true, says: `does not exist: ${gap.message}` }
   return {
     isKnown: false,
@@ -80,6 +89,9 @@ export function reporterOf(facts: Facts, object: Pick<KubeObject, 'apiVersion' |
 }
 
 export const ageOf = ({ snapshot }: Facts, time: string | undefined): string | undefined => age(snapshot.at, time)
+
+/** Whom the chain was asked of. */
+export const linkAsked = ({ chain }: Facts): Link | undefined => (chain.target.kind === 'claim' ? chain.claim : chain.interface)
 
 /** `; NSO is not running: …`, or nothing. */
 export function absent({ leaders }: Facts, component: string | undefined): string {

@@ -13,7 +13,8 @@ import { BGPAdvertisement, NetworkAttachmentDefinition } from 'galactic/api'
 import { type Kind, type KubeObject, pathOf, systemClock } from 'kube-control-loop'
 import { type Cluster, unreadBecause } from '../cluster.ts'
 import { groupOf, isFields, pick, textAt } from '../owners/stored.ts'
-import { advertisementsOf, type Chain, chainOf, isGalactic, type Target, type Wanted } from './chain.ts'
+import { collect } from '../pages.ts'
+import { addressesOf, advertisementsOf, type Chain, chainOf, isGalactic, type Target, type Wanted } from './chain.ts'
 import { leaderLeases, leaseRef } from './leaders.ts'
 import { type Gap, type KindRef, kindOf, type Snapshot, sameKind } from './snapshot.ts'
 
@@ -23,7 +24,8 @@ type At = { namespace?: string | undefined; name: string }
 type Reading = {
   snapshot(at: Date): Snapshot
   get(kind: Kind, at: At): Promise<void>
-  list(kind: Kind, namespace?: string): Promise<void>
+  /** Page by page; only what `keep` wants is kept. */
+  list(kind: Kind, namespace?: string, keep?: (object: KubeObject) => boolean): Promise<void>
   /** An object of a kind that only its data plane knows. */
   getUnknown(wanted: Wanted): Promise<void>
 }
@@ -69,10 +71,10 @@ function createReading({ client }: Cluster, signal: AbortSignal): Reading {
   return {
     snapshot: notes.snapshot,
     get,
-    list: (kind, namespace) =>
+    list: (kind, namespace, keep = () => true) =>
       notes.during(kind, async () => {
-        const { items } = await client.list(kind, namespace === undefined ? {} : { namespace }, signal)
-        items.forEach(notes.add)
+        const kept = await collect({ client, kind, namespace }, (object) => (keep(object) ? [object] : []), signal)
+        kept.forEach(notes.add)
       }),
     async getUnknown({ apiVersion, kind, ...at }) {
       const ref = { group: groupOf(apiVersion), kind }
@@ -120,7 +122,8 @@ export async function gather(cluster: Cluster, target: Target, signal: AbortSign
     ...leaderLeases.map((lease) => reading.get(leaseRef, lease)),
   ])
   await reading.get(NetworkInterface, { namespace, name: chain().interface.wanted.name })
-  await Promise.all([...surroundings(reading, chain()), reading.list(AddressLease, namespace), reading.list(Subnet, namespace)])
+  const known = chain()
+  await Promise.all([...surroundings(reading, known), ...addressing(reading, known)])
   await Promise.all(madeBy(reading, chain()))
   return reading.snapshot(await serverTime(cluster, signal))
 }
@@ -137,6 +140,17 @@ function surroundings(reading: Reading, { claim, attachment, networkObject, netw
   ]
 }
 
+/** A namespace may have thousands of leases: those of an interface are known by name, and else only the claim's are kept. */
+function addressing(reading: Reading, { target: { namespace }, interface: nic, claim, context, leases }: Chain): Promise<void>[] {
+  const ofContext = ({ spec }: KubeObject) => textAt(spec, 'networkContext', 'name') === context?.wanted.name
+  const ofClaim = ({ spec }: KubeObject) => textAt(spec, 'holder', 'claimName') === claim?.wanted.name
+  return [
+    ...(context ? [reading.list(Subnet, namespace, ofContext)] : []),
+    ...(addressesOf(nic.object).length === 0 && claim ? [reading.list(AddressLease, namespace, ofClaim)] : []),
+    ...leases.map(({ wanted }) => reading.get(AddressLease, wanted)),
+  ]
+}
+
 function madeBy(reading: Reading, { attachment }: Chain): Promise<void>[] {
   const object = attachment?.object
   if (!object || !isGalactic(object)) return []
@@ -148,9 +162,7 @@ function madeBy(reading: Reading, { attachment }: Chain): Promise<void>[] {
   ]
 }
 
-const most = 10
-
-/** Names of the kind that there are, `namespace/name`, those of the namespace first; none when they may not be listed. */
+/** Some names of the kind that there are, `namespace/name`, those of the namespace first; none when they may not be listed. */
 export async function namesThereAre(cluster: Cluster, kind: Kind, namespace: string, signal: AbortSignal): Promise<string[]> {
   const ask = async (path: string): Promise<string[]> => {
     try {
@@ -163,5 +175,5 @@ export async function namesThereAre(cluster: Cluster, kind: Kind, namespace: str
     }
   }
   const [near, far] = await Promise.all([ask(pathOf(kind, { namespace })), ask(pathOf(kind, {}))])
-  return [...new Set([...near, ...far])].slice(0, most)
+  return [...new Set([...near, ...far])]
 }

@@ -2,7 +2,7 @@
 import { nsoAccount } from '@nso/api'
 import { leaseName as nsoLease } from '@nso/operator'
 import { galacticAccount, leaseName as galacticLease } from 'galactic'
-import { type Kind, leaseKind } from 'kube-control-loop'
+import { type Kind, type KubeObject, leaseKind } from 'kube-control-loop'
 import { pick, textAt } from '../owners/stored.ts'
 import { span } from './ages.ts'
 import { findIn, gapOf, type Snapshot } from './snapshot.ts'
@@ -34,7 +34,7 @@ function leaderOf(snapshot: Snapshot, component: string, at: { namespace: string
   const lease = `${at.namespace}/${at.name}`
   const found = findIn(snapshot, leaseRef, at)
   if (!found) {
-    const gap = gapOf(snapshot, leaseRef)
+    const gap = gapOf(snapshot, leaseRef, at.namespace)
     if (gap)
       return {
         component,
@@ -44,18 +44,28 @@ function leaderOf(snapshot: Snapshot, component: string, at: { namespace: string
       }
     return { component, lease, state: 'none', says: `${component} is not running: there is no Lease ${lease}` }
   }
-  const [holder, renewed] = [textAt(found.spec, 'holderIdentity'), textAt(found.spec, 'renewTime')]
+  const [holder, renewed] = [textAt(found.spec, 'holderIdentity'), renewedAt(found)]
   const known = { component, lease, ...(holder ? { holder } : {}), ...(renewed ? { renewed } : {}) }
   if (holder === undefined)
     return { ...known, state: 'given up', says: `${component} is not running: nobody holds its Lease ${lease}` }
   const term = pick(found.spec, 'leaseDurationSeconds')
   const sinceMs = renewed === undefined ? Number.POSITIVE_INFINITY : snapshot.at.getTime() - Date.parse(renewed)
-  // The clocks of two machines are compared here: some seconds of doubt are in the holder's favour.
+  // The clocks of two machines may be compared here: some seconds of doubt are in the holder's favour.
   if (sinceMs > (typeof term === 'number' ? term : 15) * 1000 + 2000) {
     const since = renewed === undefined ? 'was never renewed' : `was last renewed ${span(sinceMs)} ago`
     return { ...known, state: 'expired', says: `${component} is not running: its Lease ${lease} ${since}` }
   }
-  return { ...known, state: 'leading', says: `${component} runs: ${holder} leads` }
+  const says = snapshot.isNewest
+    ? `${component} ran, as far as the dump tells: ${holder} led at ${renewed}`
+    : `${component} runs: ${holder} leads`
+  return { ...known, state: 'leading', says }
+}
+
+/** By the server's clock where it can be told: the holder's may be wrong. */
+function renewedAt(lease: KubeObject): string | undefined {
+  const entries = lease.metadata.managedFields ?? []
+  const entry = entries.find(({ fieldsV1 }) => pick(fieldsV1, 'f:spec', 'f:renewTime') !== undefined)
+  return entry?.time ?? textAt(lease.spec, 'renewTime')
 }
 
 /** Why a component cannot be expected to act; undefined when it runs, or nothing is known of it. */

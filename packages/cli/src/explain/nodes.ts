@@ -1,8 +1,9 @@
 /** The chain as a tree of what stands, with who wrote it. Pure. */
+import { annotations } from '@nso/api'
 import type { KubeObject } from 'kube-control-loop'
 import { metadataWriters } from '../owners/judge.ts'
-import { conditionOf, conditionsOf, groupOf, isFields } from '../owners/stored.ts'
-import { componentOf, finalizerOwnerOf, rowOf } from '../owners/table.ts'
+import { conditionOf, conditionsOf, groupOf, isFields, textAt } from '../owners/stored.ts'
+import { componentOf, documentedConditions, finalizerOwnerOf, rowOf } from '../owners/table.ts'
 import type { Chain, Link, Wanted } from './chain.ts'
 import { type Facts, missing, observedBy, refOf, reportOf } from './facts.ts'
 import type { ConditionView, FieldView, FinalizerView, Node } from './model.ts'
@@ -51,10 +52,8 @@ export function finalizersOf(object: KubeObject): FinalizerView[] {
 
 /** In the order of the table, then as stored. */
 function typesOf(object: KubeObject, expects: readonly string[]): string[] {
-  const row = rowOf(groupOf(object.apiVersion), object.kind)
-  const documented = row?.status.flatMap(({ owns }) => owns.flatMap((path) => /^conditions\/(\w+)$/.exec(path)?.[1] ?? [])) ?? []
   const stored = conditionsOf(object).flatMap(({ type }) => type ?? [])
-  const all = [...new Set([...documented, ...stored, ...expects])]
+  const all = [...new Set([...documentedConditions(object), ...stored, ...expects])]
   return all.filter((type) => stored.includes(type) || expects.includes(type))
 }
 
@@ -109,18 +108,12 @@ function attachmentNode(facts: Facts): Node[] {
   const { chain } = facts
   const report = reportOf(facts)
   const network = chain.networkObject
-    ? [node(facts, chain.networkObject, { role: 'network object', expects: networkExpects(chain.networkObject) })]
+    ? [node(facts, chain.networkObject, { role: 'network object', expects: documentedConditions(chain.networkObject.wanted) })]
     : []
   if (!chain.attachment) return network
   const made = chain.made.map((link) => node(facts, link, { role: 'made by the data plane', notes: definitionNotes(link) }))
   const expects = report ? [report.prepared, ...(report.programmed === undefined ? [] : [report.programmed])] : []
   return [node(facts, chain.attachment, { role: 'attachment', expects, children: [...network, ...made] })]
-}
-
-/** Conditions that the documented writer of a network object has for it. */
-function networkExpects({ wanted }: Link): string[] {
-  const row = rowOf(groupOf(wanted.apiVersion), wanted.kind)
-  return row?.status.flatMap(({ owns }) => owns.flatMap((path) => /^conditions\/(\w+)$/.exec(path)?.[1] ?? [])) ?? []
 }
 
 /** An object without a status: who made its spec is all there is to say. */
@@ -141,7 +134,7 @@ export function besideOf(facts: Facts): Node[] {
     ['network context', chain.context],
     ...chain.subnets.map((subnet): [string, Link] => ['subnet', standing(subnet)]),
     ...chain.locations.map((location): [string, Link] => ['location', standing(location)]),
-    ...chain.leases.map((lease): [string, Link] => ['address lease', standing(lease)]),
+    ...chain.leases.map((lease): [string, Link] => ['address lease', lease]),
     ...planesOf(chain).map((plane): [string, Link] => ['data plane', plane]),
   ]
   return links.flatMap(([role, link]) => (link ? [node(facts, link, { role, notes: besideNotes(facts, role, link) })] : []))
@@ -161,5 +154,19 @@ function besideNotes({ chain }: Facts, role: string, { object }: Link): string[]
     return role === 'data plane' && chain.plane.chosen ? [`the interface chose it with uid ${chain.plane.chosen.uid}`] : []
   if (role === 'data plane') return [`serves locations ${Array.isArray(spec.locations) ? spec.locations.join(', ') : '(none)'}`]
   if (role === 'subnet') return [`${String(spec.startAddress)}/${String(spec.prefixLength)}`]
-  return role === 'address lease' ? [String(spec.address)] : []
+  return role === 'address lease' ? leaseNotes(chain, spec) : []
+}
+
+/** Names in which the addresses of an interface are rightly held, besides its claim's uid. */
+function holderNames({ claim, interface: { object: nic, wanted } }: Chain): (string | undefined)[] {
+  return [claim?.wanted.name, nic?.metadata.annotations?.[annotations.allocationClaim] ?? wanted.name]
+}
+
+function leaseNotes(chain: Chain, spec: unknown): string[] {
+  const holder = textAt(spec, 'holder', 'claimName')
+  const isForIt = holder === undefined || holderNames(chain).includes(holder)
+  return [
+    textAt(spec, 'address') ?? 'no address',
+    ...(isForIt ? [] : [`held by claim ${holder}, which this interface is not for`]),
+  ]
 }

@@ -14,7 +14,7 @@ export function renderExplanation(explanation: Explanation, paint: Paint): strin
   return [
     paint(verdict.sentence, verdict.state === 'ready' ? 'good' : 'bad'),
     ...foreign.map((each) => paint(`! ${each}`, 'bad')),
-    ...notes.map((each) => paint(`note: ${each}`, 'dim')),
+    ...notes.map((each) => paint(`note: ${cut(each, 4 * longestMessage)}`, 'dim')),
     '',
     ...nodeLines(tree, { first: '', rest: '' }, ink),
     ...(beside.length > 0 ? ['', paint('Beside it', 'strong')] : []),
@@ -33,7 +33,8 @@ function nodeLines(node: Node, { first, rest }: Indent, ink: Ink): string[] {
       .filter((note) => note !== 'does not exist')
       .map((note) => ink.paint(note, node.state === 'missing' || node.state === 'not known' ? 'bad' : 'dim')),
     ...(node.deletion?.finalizers ?? []).map((each) => finalizerLine(each, ink)),
-    ...node.conditions.flatMap((each) => conditionLines(each, ink)),
+    ...node.conditions.slice(0, mostConditions).flatMap((each) => conditionLines(each, ink)),
+    ...moreLine(node.conditions.length - mostConditions, ink),
     ...node.fields.map((each) => fieldLine(each, ink)),
   ]
   return [
@@ -69,6 +70,14 @@ function finalizerLine({ name, removedBy, component, addedBy }: FinalizerView, {
   return paint(`finalizer ${name}: ${who}${by}`, 'bad')
 }
 
+/** A text at a length that leaves the rest readable; `-o json` has all of it. */
+const cut = (text: string, longest: number): string => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text)
+
+const longestMessage = 300
+const longestValue = 100
+/** Undocumented conditions may be anybody's, and as many as fit. */
+const mostConditions = 30
+
 const tones = { True: 'good', False: 'bad' } as const
 
 function conditionLines(view: ConditionView, ink: Ink): string[] {
@@ -76,7 +85,7 @@ function conditionLines(view: ConditionView, ink: Ink): string[] {
   const { paint, at } = ink
   const tone = tones[status as keyof typeof tones] ?? 'dim'
   const head =
-    `${type.padEnd(15)} ${paint(status.padEnd(7), tone)} ${reason ?? ''}${message ? paint(` · ${message}`, 'dim') : ''}`.trimEnd()
+    `${type.padEnd(15)} ${paint(status.padEnd(7), tone)} ${reason ?? ''}${message ? paint(` · ${cut(message, longestMessage)}`, 'dim') : ''}`.trimEnd()
   const held = age(at, since)
   const facts = [
     ...(held === undefined ? [] : [`for ${held}`]),
@@ -129,10 +138,10 @@ function showWritten({ by, writers, documented, complaint }: Written, { paint, a
   }
 }
 
-const longest = 100
+const moreLine = (count: number, { paint }: Ink): string[] =>
+  count > 0 ? [paint(`and ${count} more conditions: -o json has them all`, 'dim')] : []
 
 function fieldLine({ path, value, written }: FieldView, ink: Ink): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  const shown = text.length > longest ? `${text.slice(0, longest - 1)}…` : text
-  return `${path} = ${shown} ${ink.paint('·', 'dim')} ${showWritten(written, ink)}`
+  return `${path} = ${cut(text, longestValue)} ${ink.paint('·', 'dim')} ${showWritten(written, ink)}`
 }

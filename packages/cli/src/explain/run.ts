@@ -6,9 +6,10 @@ import { type Paint, plain } from '../tree.ts'
 import type { Target } from './chain.ts'
 import { namespacesWith, readDump, writeDump } from './dump.ts'
 import { explain, targetKinds } from './explain.ts'
+import { nameOf } from './facts.ts'
 import { gather, namesThereAre } from './gather.ts'
 import { renderExplanation } from './render.ts'
-import { gapOf, kindOf, type Snapshot, sameKind } from './snapshot.ts'
+import { findIn, gapOf, kindOf, type Snapshot, sameKind } from './snapshot.ts'
 import { type Asked, parseTarget } from './target.ts'
 
 export type ExplainFlags = {
@@ -61,12 +62,26 @@ function offline(asked: Asked, { namespace }: ExplainFlags, file: string): Read 
   const names = snapshot.objects
     .filter((object) => sameKind(kindOf(object), targetKinds[asked.kind]))
     .map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`)
-  throw new Explained(notThere(snapshot, target, names.slice(0, 10)))
+  throw new Explained(notThere(snapshot, target, names))
 }
 
 function notThere(snapshot: Snapshot, { kind, namespace, name }: Target, names: readonly string[]): string {
-  const gap = gapOf(snapshot, targetKinds[kind])
+  const gap = gapOf(snapshot, targetKinds[kind], namespace)
   if (gap) return `${kind} ${namespace}/${name} cannot be explained: ${gap.message}`
-  const there = names.length > 0 ? `there are: ${names.join(', ')}` : 'there is none'
-  return `${kind} ${namespace}/${name} does not exist${snapshot.origin === 'dump' ? ' in the dump' : ''}; ${there}.`
+  const [near, far] = [
+    names.filter((each) => each.startsWith(`${namespace}/`)),
+    names.filter((each) => !each.startsWith(`${namespace}/`)),
+  ]
+  const shown = (each: readonly string[]) => `${each.slice(0, most).join(', ')}${each.length > most ? ', …' : ''}`
+  const elsewhere = far.length > 0 ? `there is none in namespace ${namespace}; elsewhere: ${shown(far)}` : 'there is none'
+  const there = near.length > 0 ? `there are: ${shown(near)}` : elsewhere
+  return `${kind} ${namespace}/${name} does not exist${snapshot.origin === 'dump' ? ' in the dump' : ''}; ${there}.${retained(snapshot, { kind, namespace, name })}`
+}
+
+const most = 10
+
+/** An interface may outlive its claim. */
+function retained(snapshot: Snapshot, { kind, namespace, name }: Target): string {
+  const nic = kind === 'claim' ? findIn(snapshot, targetKinds.interface, { namespace, name }) : undefined
+  return nic ? ` ${nameOf({ kind: nic.kind, namespace, name })} stands: nso explain interface/${name}` : ''
 }

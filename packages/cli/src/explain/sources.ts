@@ -20,12 +20,17 @@ export function sourcesOf(facts: Facts, object: KubeObject, type: string): Sourc
   if (isClaim && type === 'Ready') return readyParts(object)
   if (!isClaim && !isOf(object, NetworkInterface)) return []
   if (translated.includes(type)) return translationOf(facts, object, type)
-  if (type === 'Bound' && isClaim && facts.chain.interface.object) {
-    const { metadata } = facts.chain.interface.object
-    return [{ ...refOf(facts.chain.interface.object), ...uidOf(metadata.uid), known: 'derived' }]
-  }
+  if (type === 'Bound' && isClaim) return boundTo(facts, object)
   if (type !== 'Allocated') return []
-  return facts.chain.leases.map((lease) => ({ ...refOf(lease), ...uidOf(lease.metadata.uid), known: 'derived' }))
+  return facts.chain.leases.flatMap(({ object: lease }) =>
+    lease ? [{ ...refOf(lease), ...uidOf(lease.metadata.uid), known: 'derived' as const }] : [],
+  )
+}
+
+/** The interface that the claim holds; none while it is not bound to one. */
+function boundTo({ chain: { interface: nic } }: Facts, claim: KubeObject): Source[] {
+  if (nic.object) return [{ ...refOf(nic.object), ...uidOf(nic.object.metadata.uid), known: 'derived' }]
+  return conditionOf(claim, 'Bound')?.status === 'True' ? [{ ...nic.wanted, known: 'derived' }] : []
 }
 
 const uidOf = (uid: string | undefined) => (uid === undefined ? {} : { uid })
@@ -105,19 +110,32 @@ export function freshnessOf(facts: Facts, object: KubeObject, condition: StoredC
   if (condition.status === 'True' && from.some(({ known, says }) => known === 'computed' && !says?.includes('=True'))) {
     return { state: 'stale', why: `${from[0]?.says} by now, from which it does not follow` }
   }
+  const part = staleParts(facts, object, from)[0]
+  if (part !== undefined) return { state: 'stale', why: `its condition ${part} is stale` }
   const behind = from.flatMap((source) => behindSource(facts, condition, source) ?? [])[0]
   if (behind) return { state: 'stale', why: behind }
   return observedBy(object, condition) === undefined ? { state: 'not told' } : { state: 'current' }
 }
 
+/** Of what a condition is computed of: types of the conditions that are stale themselves. */
+function staleParts(facts: Facts, object: KubeObject, from: readonly Source[]): string[] {
+  return from.flatMap(({ known, condition: type = '' }) => {
+    const part = known === 'computed' ? conditionOf(object, type) : undefined
+    return part && freshnessOf(facts, object, part, sourcesOf(facts, object, type)).state === 'stale' ? [type] : []
+  })
+}
+
 function behindSource(facts: Facts, condition: StoredCondition, source: Source): string | undefined {
-  if (source.known === 'computed' || source.condition === undefined) return undefined
+  if (source.known === 'computed') return undefined
   const { snapshot } = facts
   const stands = findIn(snapshot, { group: groupOf(source.apiVersion), kind: source.kind }, source)
   const name = nameOf(source)
-  const isKnown = gapOf(snapshot, { group: groupOf(source.apiVersion), kind: source.kind }) === undefined
-  if (!stands)
-    return source.known === 'recorded' && isKnown ? `${name}, from which it was taken, is not there any more` : undefined
+  const isKnown = gapOf(snapshot, { group: groupOf(source.apiVersion), kind: source.kind }, source.namespace) === undefined
+  if (!stands) {
+    const isClaimed = source.known === 'recorded' || (source.condition === undefined && condition.status === 'True')
+    return isClaimed && isKnown ? `${name}, from which it was taken, is not there any more` : undefined
+  }
+  if (source.condition === undefined) return undefined
   if (source.uid !== undefined && source.uid !== stands.metadata.uid) {
     return `it was taken from a ${name} with uid ${source.uid}; the one that stands is another (uid ${stands.metadata.uid})`
   }

@@ -1,15 +1,15 @@
-/** Checks of the hops at the data plane: the DataPlane, the network object, the attachment and its report. Pure. */
+/** Checks of the hops at the data plane: the DataPlane, the attachment and its report. Pure. */
 import type { DataPlane } from '@nso/api'
 import type { KubeObject } from 'kube-control-loop'
-import { conditionOf, conditionsOf, groupOf, type StoredCondition } from '../owners/stored.ts'
-import { rowOf } from '../owners/table.ts'
+import { conditionOf, type StoredCondition } from '../owners/stored.ts'
 import type { Break, Check } from './break.ts'
-import type { Link } from './chain.ts'
+import { going } from './deletion.ts'
 import {
   absent,
-  ageOf,
+  brief,
   type Facts,
   isTrue,
+  linkAsked,
   missing,
   nameOf,
   refOf,
@@ -19,112 +19,95 @@ import {
   showCondition,
   stalenessOf,
 } from './facts.ts'
+import { networkBreak, showReport, silence } from './verdict-network.ts'
 
 type Part = 'prepared' | 'programmed'
 
 const types = { prepared: 'Prepared', programmed: 'Programmed' } as const
 
-/** Whether claim (or interface) say that this part holds, and the attachment does not contradict. */
-function holds({ chain }: Facts, part: Part): boolean {
-  const asked = chain.target.kind === 'claim' ? chain.claim?.object : chain.interface.object
-  return isTrue(asked, types[part]) && isTrue(chain.interface.object, types[part])
-}
+/** Whether claim (or interface) say that this part holds. */
+const holds = (facts: Facts, part: Part): boolean =>
+  isTrue(linkAsked(facts)?.object, types[part]) && isTrue(facts.chain.interface.object, types[part])
 
-const waits = (condition: string): string => `; NSO waits for its condition ${condition}`
+/** What NSO has to do about a report: wait for it, or take back what it has said. */
+function waits(facts: Facts, part: Part, condition: string): string {
+  const asked = linkAsked(facts)?.object
+  if (!asked || !holds(facts, part)) return `; NSO waits for its condition ${condition}`
+  return `; ${nameOf(refOf(asked))} still says ${types[part]}=True${absent(facts, 'NSO')}`
+}
 
 function planeFault(plane: DataPlane): string | undefined {
   const bad = ['Accepted', 'Installed', 'Permitted']
     .flatMap((type) => conditionOf(plane, type) ?? [])
     .find(({ status }) => status !== 'True')
-  return bad && `${showCondition(bad)}${bad.message ? `: ${bad.message.replace(/\.$/, '')}` : ''}`
+  return bad && `${showCondition(bad)}${bad.message ? `: ${brief(bad.message)}` : ''}`
 }
+
+const api = 'networking.datumapis.com/v1alpha'
 
 /** The data plane was not chosen, is gone, or cannot be used. */
-function planeBreak({ chain, ...rest }: Facts): Break | undefined {
-  const { plane, planes, location } = chain
-  const api = 'networking.datumapis.com/v1alpha'
-  if (plane.object) {
-    const fault = planeFault(plane.object)
-    return fault === undefined ? undefined : { at: refOf(plane.object), because: fault }
+export const planeBreak: Check = (facts) => {
+  const { plane, offer, interface: nic } = facts.chain
+  if (holds(facts, 'prepared') && holds(facts, 'programmed')) return undefined
+  const fault = plane.object ?? (plane.chosen ? undefined : offer)
+  const because = fault && planeFault(fault)
+  if (fault && because !== undefined) return { at: refOf(fault), because: `${because}${absent(facts, 'NSO')}` }
+  if (plane.object || !nic.object) return undefined
+  if (plane.chosen) return chosenIsGone(facts, plane.chosen)
+  if (!offer) return noneServes(facts)
+  const name = nameOf(refOf(offer))
+  return {
+    at: nic.wanted,
+    because: `${name} serves its location, and NSO has not given it to the interface yet${absent(facts, 'NSO')}`,
   }
-  if (plane.chosen) {
-    const { name, uid } = plane.chosen
-    const gap = missing({ chain, ...rest }, { wanted: { apiVersion: api, kind: 'DataPlane', name }, object: undefined })
-    if (!gap.isKnown) return undefined
-    return {
-      at: { apiVersion: api, kind: 'DataPlane', name },
-      because: `the interface was given the one with uid ${uid}, which is not there any more`,
-    }
-  }
-  const faulty = planes.find((each) => planeFault(each) !== undefined)
-  if (faulty) return { at: refOf(faulty), because: planeFault(faulty) ?? '' }
+}
+
+function chosenIsGone(facts: Facts, { name, uid }: { name: string; uid: string }): Break | undefined {
+  const at = { apiVersion: api, kind: 'DataPlane', name }
+  if (!missing(facts, { wanted: at, object: undefined }).isKnown) return undefined
+  return { at, because: `the interface was given the one with uid ${uid}, which is not there any more${absent(facts, 'NSO')}` }
+}
+
+function noneServes(facts: Facts): Break | undefined {
+  const { planes, location } = facts.chain
+  const at = { apiVersion: api, kind: 'DataPlane', name: '(none)' }
+  if (!missing(facts, { wanted: at, object: undefined }).isKnown) return undefined
   const where = `serves location ${location ?? '(unknown)'}`
-  const because =
-    planes.length === 0
-      ? `there is none, so none ${where}`
-      : `none of ${planes.map((each) => each.metadata.name).join(', ')} ${where}`
-  return { at: { apiVersion: api, kind: 'DataPlane', name: '(none)' }, because }
+  const names = planes.map((each) => each.metadata.name).join(', ')
+  return { at, because: planes.length === 0 ? `there is none, so none ${where}` : `none of ${names} ${where}` }
 }
 
-/** The attachment is not there, is going, or is another's. */
-export function attachmentBreak(part: Part): Check {
-  return (facts) => {
-    const { attachment, interface: nic } = facts.chain
-    if (holds(facts, part)) return undefined
-    if (!attachment?.object) {
-      const plane = planeBreak(facts)
-      if (plane || !attachment) return plane
-      const { isKnown, says } = missing(facts, attachment)
-      return isKnown ? { at: attachment.wanted, because: `it ${says}; NSO makes it${absent(facts, 'NSO')}` } : undefined
-    }
-    const { metadata } = attachment.object
-    if (metadata.deletionTimestamp) return { at: refOf(attachment.object), because: 'it is being deleted' }
-    const owner = metadata.ownerReferences?.find(({ controller }) => controller)
-    const isOurs = owner === undefined || nic.object === undefined || owner.uid === nic.object.metadata.uid
-    return isOurs
-      ? undefined
-      : {
-          at: refOf(attachment.object),
-          because: `it belongs to ${owner.kind} ${owner.name} with uid ${owner.uid}, not to this interface`,
-        }
+/** The attachment is not there, is going, or is another's: whatever claim and interface say. */
+export const attachmentBreak: Check = (facts) => {
+  const { attachment } = facts.chain
+  if (!attachment) return undefined
+  if (!attachment.object) {
+    const { isKnown, says } = missing(facts, attachment)
+    return isKnown ? { at: attachment.wanted, because: `it ${says}${whyMissing(facts)}${absent(facts, 'NSO')}` } : undefined
   }
+  const at = refOf(attachment.object)
+  if (attachment.object.metadata.deletionTimestamp)
+    return { at, because: `${going(facts, attachment.object)}${toReplace(facts)}` }
+  const foreign = foreignOwner(facts, attachment.object)
+  return foreign === undefined ? undefined : { at, because: `it ${foreign}; NSO makes its own when this one is gone` }
 }
 
-/** What the network object lacks, where an attachment that does not hold may be due to it. */
-function networkBreak(facts: Facts): Break | undefined {
-  const link = facts.chain.networkObject
-  if (!link) return undefined
-  if (!link.object) {
-    const { isKnown, says } = missing(facts, link)
-    return isKnown
-      ? { at: link.wanted, because: `it ${says}; NSO makes it when its context has its subnets${absent(facts, 'NSO')}` }
-      : undefined
-  }
-  const expected = expectedConditions(link)
-  const silent = expected.find((type) => !reported(link.object, type))
-  if (silent) return { at: refOf(link.object), because: silence(facts, link.object, silent) }
-  const bad = conditionsOf(link.object).find(({ status }) => status === 'False')
-  return bad && { at: refOf(link.object), because: showReport(facts, link.object, bad) }
+const toReplace = (facts: Facts): string => `; NSO makes another when it is gone${absent(facts, 'NSO')}`
+
+/** Why NSO has not made it, as far as NSO has said. */
+function whyMissing(facts: Facts): string {
+  const said = reported(facts.chain.interface.object, 'Prepared') ?? reported(linkAsked(facts)?.object, 'Prepared')
+  if (!said) return '; NSO makes it'
+  if (said.status === 'True') return `, although ${nameOf(facts.chain.interface.wanted)} says Prepared=True; NSO makes it anew`
+  return said.message ? `; NSO says ${showCondition(said)}: ${brief(said.message)}` : '; NSO makes it'
 }
 
-function expectedConditions({ wanted }: Link): string[] {
-  const row = rowOf(groupOf(wanted.apiVersion), wanted.kind)
-  return row?.status.flatMap(({ owns }) => owns.flatMap((path) => /^conditions\/(\w+)$/.exec(path)?.[1] ?? [])) ?? []
-}
-
-/** `Galactic has reported nothing for 45 s (no condition Ready written by galactic-vpcattachment)` */
-function silence(facts: Facts, object: KubeObject, type: string): string {
-  const { name, writer, component } = reporterOf(facts, object, type)
-  const since = ageOf(facts, object.metadata.creationTimestamp)
-  const nothing = object.status === undefined ? 'no status' : `no condition ${type}`
-  const by = writer === undefined ? nothing : `${nothing} written by ${writer}`
-  return `${name} has reported nothing${since === undefined ? '' : ` for ${since}`} (${by})${absent(facts, component)}`
-}
-
-function showReport(facts: Facts, object: KubeObject, condition: StoredCondition): string {
-  const { name } = reporterOf(facts, object, condition.type ?? '')
-  const since = ageOf(facts, condition.lastTransitionTime)
-  return `${name} says ${showCondition(condition)}${since === undefined ? '' : ` for ${since}`}: ${condition.message?.replace(/\.$/, '') ?? ''}`
+/** Whose an attachment is that is not the interface's; undefined when it is, or nothing is known of the interface. */
+function foreignOwner({ chain: { interface: nic } }: Facts, { metadata }: KubeObject): string | undefined {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller)
+  if (!owner) return 'has no controlling owner, so it is not this interface’s'
+  if (nic.object === undefined || owner.uid === nic.object.metadata.uid) return undefined
+  return `belongs to ${owner.kind} ${owner.name} with uid ${owner.uid}, not to this interface`
 }
 
 /** The attachment stands, and its report does not say that the part holds. */
@@ -138,11 +121,11 @@ export function reportBreak(part: Part): Check {
     const network = part === 'prepared' ? networkBreak(facts) : undefined
     if (network && condition?.status !== 'True')
       return { ...network, because: `${network.because}; ${nameOf(refOf(object))} waits for it` }
-    if (!condition) return { at: refOf(object), because: silence(facts, object, type) + waits(type) }
+    if (!condition) return { at: refOf(object), because: silence(facts, object, type) + waits(facts, part, type) }
     const stale = stalenessOf(object, condition)
-    if (stale) return { at: refOf(object), because: staleReport(facts, object, condition, stale) + waits(type) }
+    if (stale) return { at: refOf(object), because: staleReport(facts, object, condition, stale) + waits(facts, part, type) }
     const missingRoute = part === 'programmed' ? notAdvertised(facts) : undefined
-    return { at: refOf(object), because: showReport(facts, object, condition) + (missingRoute ?? '') + waits(type) }
+    return { at: refOf(object), because: showReport(facts, object, condition) + (missingRoute ?? '') + waits(facts, part, type) }
   }
 }
 

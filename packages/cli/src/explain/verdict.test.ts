@@ -10,8 +10,16 @@ import {
   notPrepared,
   says,
   seed,
+  stored,
   type World,
 } from '../../test/example-chain.ts'
+
+/** An interface that was never given to a data plane. */
+function unchosen(w: World): void {
+  delete w.nic?.metadata.annotations?.['networking.datumapis.com/data-plane']
+  delete w.attachment
+  notPrepared(w, 'NoDataPlane')
+}
 
 const table: { says: string; given: (given: World) => void; want: RegExp; state?: string }[] = [
   { says: 'all is well', given: () => {}, want: /^NetworkInterfaceClaim default\/web-0 is Ready\.$/, state: 'ready' },
@@ -38,6 +46,19 @@ const table: { says: string; given: (given: World) => void; want: RegExp; state?
       says(w.claim, condition('Bound', 'False', 'AddressPoolExhausted'))
     },
     want: /^Broken at NetworkContext default\/net-here: it has no Subnet; /,
+  },
+  {
+    says: 'of several subnets the one that the message names',
+    given: (w) => {
+      w.extra = stored({ kind: 'Subnet', name: 'tiny', spec: { networkContext: { name: 'net-here' } } })
+      says(w.claim, { ...condition('Bound', 'False', 'AddressPoolExhausted'), message: 'no room in Subnet tiny (10.0.0.0/30).' })
+    },
+    want: /^Broken at Subnet default\/tiny: no room in Subnet tiny \(10\.0\.0\.0\/30\) \(/,
+  },
+  {
+    says: 'a class of addresses that no subnet has: none of those there are is to blame',
+    given: (w) => says(w.claim, condition('Bound', 'False', 'AddressAllocationRejected')),
+    want: /^Broken at NetworkContext default\/net-here: Bound is False \(/,
   },
   {
     says: 'a claim that keeps what it holds and is rejected',
@@ -69,7 +90,7 @@ const table: { says: string; given: (given: World) => void; want: RegExp; state?
       delete w.attachment
       notPrepared(w)
     },
-    want: /^Broken at VPCAttachment default\/web-0: it does not exist; NSO makes it; NSO is not running: its Lease \S+ was last renewed 60 s ago\.$/,
+    want: /^Broken at VPCAttachment default\/web-0: it does not exist; NSO says Prepared=Unknown Pending: Prepared is Unknown; NSO is not running: its Lease \S+ was last renewed 60 s ago\.$/,
   },
   {
     says: 'the data plane is silent',
@@ -111,7 +132,125 @@ const table: { says: string; given: (given: World) => void; want: RegExp; state?
       if (owner) owner.uid = 'other'
       notPrepared(w, 'ReportStale')
     },
-    want: /^Broken at VPCAttachment default\/web-0: it belongs to NetworkInterface web-0 with uid other, not to this interface\.$/,
+    want: /^Broken at VPCAttachment default\/web-0: it belongs to NetworkInterface web-0 with uid other, not to this interface; NSO makes its own when this one is gone\.$/,
+  },
+  {
+    says: 'the attachment was made by somebody else',
+    given: (w) => Object.assign(w.attachment?.metadata ?? {}, { ownerReferences: [] }),
+    want: /^Broken at VPCAttachment default\/web-0: it has no controlling owner, so it is not this interface’s; NSO makes its own when this one is gone\.$/,
+  },
+  {
+    says: 'the attachment is gone, and the claim still says that all is well',
+    given: (w) => {
+      delete w.nsoLease
+      delete w.attachment
+    },
+    want: /^Broken at VPCAttachment default\/web-0: it does not exist, although NetworkInterface default\/web-0 says Prepared=True; NSO makes it anew; NSO is not running: /,
+  },
+  {
+    says: 'the attachment goes, and who has to let go of it does not run',
+    given: (w) => {
+      delete w.galacticLease
+      deleting(w.attachment, 'cloud.datumapis.com/finalizer')
+    },
+    want: /^Broken at VPCAttachment default\/web-0: it is being deleted for 60 s, held by finalizer cloud\.datumapis\.com\/finalizer, which Galactic \(galactic-vpcattachment\) removes; Galactic is not running: .*; NSO makes another when it is gone\.$/,
+  },
+  {
+    says: 'the data plane takes back what the claim still says',
+    given: (w) => {
+      delete w.nsoLease
+      says(w.attachment, condition('Ready', 'False', 'AwaitingVPC'))
+    },
+    want: /^Broken at VPCAttachment default\/web-0: Galactic says Ready=False AwaitingVPC for 60 s: Ready is False; NetworkInterfaceClaim default\/web-0 still says Prepared=True; NSO is not running: /,
+  },
+  {
+    says: 'the interface goes under its claim',
+    given: (w) => {
+      delete w.nsoLease
+      deleting(w.nic, 'networking.datumapis.com/networkinterface-release')
+      Object.assign(w.nic?.metadata ?? {}, { generation: 2 })
+    },
+    want: /^Broken at NetworkInterface default\/web-0: it is being deleted for 60 s, held by finalizer \S+, which NSO \(nso-networkinterface\) removes; NSO is not running: .*, although its claim stands; NSO makes another when it is gone\.$/,
+  },
+  {
+    says: 'a change that NSO has not looked at',
+    given: (w) => {
+      delete w.nsoLease
+      Object.assign(w.claim?.metadata ?? {}, { generation: 2 })
+    },
+    want: /^Broken at NetworkInterfaceClaim default\/web-0: Bound speaks of generation 1, and it is at 2: NSO has not looked at the change yet; NSO is not running: /,
+  },
+  {
+    says: 'the interface that the claim says it holds is another’s by now',
+    given: (w) => Object.assign(w.nic?.spec ?? {}, { claimRef: { name: 'web-1' } }),
+    want: /^Broken at NetworkInterface default\/web-0: it is held by claim web-1, although NetworkInterfaceClaim default\/web-0 says Bound=True\.$/,
+  },
+  {
+    says: 'the claim asks for another network than that of the interface it wants',
+    given: (w) => {
+      Object.assign(w.claim?.spec ?? {}, { network: { name: 'other' } })
+      says(w.claim, condition('Bound', 'False', 'NetworkNotAvailableInLocation'))
+    },
+    want: /^Broken at Network default\/other: it does not exist; /,
+  },
+  {
+    says: 'the network goes',
+    given: (w) => {
+      deleting(w.network, 'networking.datumapis.com/network-controller')
+      says(w.claim, condition('Bound', 'False', 'NetworkNotAvailableInLocation'))
+    },
+    want: /^Broken at Network default\/net: it is being deleted for 60 s, held by finalizer networking\.datumapis\.com\/network-controller, which NSO \(nso-network\) removes; /,
+  },
+  {
+    says: 'the network object goes, and the attachment waits for it',
+    given: (w) => {
+      deleting(w.vpc, 'cloud.datumapis.com/finalizer')
+      says(w.attachment, condition('Ready', 'False', 'AwaitingVPC'))
+      notPrepared(w, 'AwaitingVPC')
+    },
+    want: /^Broken at VPC default\/net-here: it is being deleted for 60 s, held by finalizer \S+, which Galactic \(galactic-vpc\) removes; VPCAttachment default\/web-0 waits for it\.$/,
+  },
+  {
+    says: 'no data plane is for this location: one of another location is not blamed, whatever is wrong with it',
+    given: (w) => {
+      Object.assign(w.plane?.spec ?? {}, { locations: ['elsewhere'] })
+      says(w.plane, condition('Installed', 'False', 'KindNotServed'))
+      unchosen(w)
+    },
+    want: /^Broken at DataPlane \(none\): none of galactic serves location here\.$/,
+  },
+  {
+    says: 'a data plane serves the location, and the interface was not given to it yet',
+    given: unchosen,
+    want: /^Broken at NetworkInterface default\/web-0: DataPlane galactic serves its location, and NSO has not given it to the interface yet\.$/,
+  },
+  {
+    says: 'of two data planes for the location NSO offers the accepted one, whatever is wrong with the more specific',
+    given: (w) => {
+      w.extra = stored({
+        ...{ kind: 'DataPlane', name: 'exact', namespace: undefined, spec: { locations: ['here'] } },
+        status: { conditions: [condition('Accepted', 'False', 'InvalidTemplate')] },
+      })
+      unchosen(w)
+    },
+    want: /^Broken at NetworkInterface default\/web-0: DataPlane galactic serves its location, /,
+  },
+  {
+    says: 'the API server refuses the attachment, as NSO says',
+    given: (w) => {
+      delete w.attachment
+      const refused = { ...condition('Prepared', 'Unknown', 'Pending'), message: 'it is refused: spec.mtu is too small.' }
+      for (const object of [w.claim, w.nic]) says(object, refused)
+    },
+    want: /^Broken at VPCAttachment default\/web-0: it does not exist; NSO says Prepared=Unknown Pending: it is refused: spec\.mtu is too small\.$/,
+  },
+  {
+    says: 'a message of any length is a sentence',
+    given: (w) => {
+      const message = `first line ${'x'.repeat(20_000)}\nsecond line`
+      says(w.claim, { ...condition('Bound', 'False', 'AddressPoolExhausted'), message })
+    },
+    want: /^Broken at Subnet default\/net-here-0: first line x{289}… \(Bound=False AddressPoolExhausted\)\.$/,
   },
   {
     says: 'no node advertises it',
@@ -139,12 +278,27 @@ const table: { says: string; given: (given: World) => void; want: RegExp; state?
     want: /^Broken at NetworkInterfaceClaim default\/web-0: condition Prepared: NOT the documented writer: "vpc-writer" \(Apply on status\) wrote it, not nso-networkinterfaceclaim \(NSO\)\.$/,
   },
   {
+    says: 'somebody else wrote a condition, and who would put it right does not run',
+    given: (w) => {
+      delete w.galacticLease
+      w.attachment?.metadata.managedFields?.splice(0, 1, entry('galactic-vpcattachment', ['Programmed']), entry('x', ['Ready']))
+    },
+    want: /^Broken at VPCAttachment default\/web-0: condition Ready: NOT the documented writer: "x" .* wrote it, not galactic-vpcattachment \(Galactic\); Galactic is not running: /,
+  },
+  {
     says: 'somebody took a condition away',
     given: (w) => {
       if (w.claim?.status)
         w.claim.status.conditions = w.claim.status.conditions?.filter(({ type }) => type !== 'Programmed') ?? []
     },
     want: /^Broken at NetworkInterfaceClaim default\/web-0: condition Programmed is gone, and nothing tells who took it away\.$/,
+  },
+  {
+    says: 'somebody took a condition of the interface away',
+    given: (w) => {
+      if (w.nic?.status) w.nic.status.conditions = w.nic.status.conditions?.filter(({ type }) => type !== 'Prepared') ?? []
+    },
+    want: /^Broken at NetworkInterface default\/web-0: condition Prepared is gone, and nothing tells who took it away\.$/,
   },
   {
     says: 'all parts hold and Ready does not',
@@ -187,3 +341,34 @@ for (const { says: what, given, want, state = 'broken' } of table) {
     assert.equal(verdict.state, state)
   })
 }
+
+test('what goes with the attachment is waited for by whom it is up to', () => {
+  const going = (change: (w: World) => void) =>
+    explained((w) => {
+      deleting(w.claim, 'networking.datumapis.com/networkinterfaceclaim-release')
+      deleting(w.nic, 'networking.datumapis.com/networkinterface-release')
+      deleting(w.attachment, 'cloud.datumapis.com/finalizer')
+      change(w)
+    }).verdict.sentence
+  const asked = /; first NetworkAttachmentDefinition default\/web-0 has to go, whose deletion Galactic has not asked for yet\.$/
+  assert.match(
+    going(() => {}),
+    asked,
+  )
+  assert.doesNotMatch(
+    going((w) => delete w.galacticLease),
+    asked,
+  )
+})
+
+test('without a look at the data planes none is said to be missing', () => {
+  const gap = { group: 'networking.datumapis.com', kind: 'DataPlane', why: 'forbidden', message: 'forbidden' } as const
+  const { verdict } = explained(
+    (w) => {
+      unchosen(w)
+      delete w.plane
+    },
+    [gap],
+  )
+  assert.doesNotMatch(verdict.sentence, /there is none/)
+})

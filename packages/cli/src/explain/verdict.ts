@@ -6,15 +6,26 @@ import { claimReadyOrder } from '@nso/api'
 import type { KubeObject } from 'kube-control-loop'
 import { conditionOf, conditionsOf } from '../owners/stored.ts'
 import type { Check } from './break.ts'
-import type { Link } from './chain.ts'
-import { deletionVerdict } from './deletion.ts'
-import { absent, ageOf, type Facts, isTrue, missing, nameOf, refOf, reported, reportOf } from './facts.ts'
+import { deletionVerdict, going } from './deletion.ts'
+import {
+  absent,
+  ageOf,
+  brief,
+  type Facts,
+  isTrue,
+  linkAsked,
+  missing,
+  nameOf,
+  observedBy,
+  refOf,
+  reported,
+  reportOf,
+  stalenessOf,
+} from './facts.ts'
 import type { ObjectName, Verdict } from './model.ts'
-import { attachmentBreak, reportBreak } from './verdict-plane.ts'
+import { attachmentBreak, planeBreak, reportBreak } from './verdict-plane.ts'
 import { rejectionAt } from './verdict-rejection.ts'
 import { isForeign, writtenOn } from './written.ts'
-
-const linkAsked = ({ chain }: Facts): Link | undefined => (chain.target.kind === 'claim' ? chain.claim : chain.interface)
 
 /** Somebody else has written a condition, whatever it says: nothing below can be concluded from it. */
 const foreignWriter: Check = (facts) => {
@@ -23,21 +34,37 @@ const foreignWriter: Check = (facts) => {
   for (const object of links.flatMap((link) => link?.object ?? [])) {
     for (const { type = '' } of conditionsOf(object)) {
       const written = writtenOn({ object, tells }, `conditions/${type}`)
-      if (isForeign(written)) return { at: refOf(object), because: `condition ${type}: ${written.complaint}` }
+      if (!isForeign(written)) continue
+      const because = `condition ${type}: ${written.complaint}${absent(facts, written.documented?.component)}`
+      return { at: refOf(object), because }
     }
   }
   return undefined
 }
 
+const parts = { claim: claimReadyOrder, interface: ['Allocated', 'Prepared', 'Programmed'] } as const
+
+/** Claim and interface, as far as it is the one of this claim. */
+function ownObjects({
+  chain: { target, claim, heldBy, interface: nic },
+}: Facts): { object: KubeObject; types: readonly string[] }[] {
+  const links = [
+    ...(target.kind === 'claim' ? [{ link: claim, types: [...parts.claim, 'Ready'] }] : []),
+    ...(heldBy === undefined ? [{ link: nic, types: parts.interface }] : []),
+  ]
+  return links.flatMap(({ link, types }) => (link?.object ? [{ object: link.object, types }] : []))
+}
+
 /** A condition that somebody took away leaves no trace of who. */
 const takenAway: Check = (facts) => {
-  const object = linkAsked(facts)?.object
-  if (!object || object.status === undefined) return undefined
-  const types = facts.chain.target.kind === 'claim' ? claimReadyOrder : (['Allocated', 'Prepared', 'Programmed'] as const)
-  const gone = types.find((type) => conditionOf(object, type) === undefined)
-  return (
-    gone && { at: refOf(object), because: `condition ${gone} is gone, and nothing tells who took it away${absent(facts, 'NSO')}` }
-  )
+  for (const { object, types } of ownObjects(facts)) {
+    if (object.status === undefined) continue
+    const gone = types.find((type) => conditionOf(object, type) === undefined)
+    if (gone === undefined) continue
+    const because = `condition ${gone} is gone, and nothing tells who took it away${absent(facts, 'NSO')}`
+    return { at: refOf(object), because }
+  }
+  return undefined
 }
 
 /** Nothing but what the schema's default put there. */
@@ -48,13 +75,37 @@ const nothingSaid: Check = (facts) => {
   return { at: refOf(object), because: `NSO has said nothing of it for ${since ?? 'all its life'}${absent(facts, 'NSO')}` }
 }
 
+/** The claim says that it is bound to an interface that says otherwise. */
+const heldByOther: Check = ({ chain: { claim, heldBy, interface: nic } }) => {
+  if (heldBy === undefined || !isTrue(claim?.object, 'Bound')) return undefined
+  return { at: nic.wanted, because: `it is held by ${heldBy}, although ${nameOf(claim?.wanted ?? nic.wanted)} says Bound=True` }
+}
+
+/** The interface goes under a claim that stands. */
+const interfaceGoing: Check = (facts) => {
+  const { target, heldBy, interface: nic } = facts.chain
+  if (target.kind === 'interface' || heldBy !== undefined || !nic.object?.metadata.deletionTimestamp) return undefined
+  return { at: nic.wanted, because: `${going(facts, nic.object)}, although its claim stands; NSO makes another when it is gone` }
+}
+
+/** What it says is of an earlier generation: NSO has not looked at the change. */
+const outdated: Check = (facts) => {
+  for (const { object, types } of ownObjects(facts)) {
+    const stale = conditionsOf(object).find((each) => types.includes(each.type) && stalenessOf(object, each) !== undefined)
+    if (!stale) continue
+    const because = `${stale.type} speaks of generation ${observedBy(object, stale)}, and it is at ${object.metadata.generation}: NSO has not looked at the change yet${absent(facts, 'NSO')}`
+    return { at: refOf(object), because }
+  }
+  return undefined
+}
+
 /** The claim is not bound, or has no addresses. */
 const rejected: Check = (facts) => {
   const object = linkAsked(facts)?.object
   if (!object) return undefined
   const isClaim = facts.chain.target.kind === 'claim'
-  const parts = isClaim ? (['Bound', 'Allocated'] as const) : (['Allocated'] as const)
-  const unmet = parts.map((type) => conditionOf(object, type)).find((condition) => condition && condition.status !== 'True')
+  const first = isClaim ? (['Bound', 'Allocated'] as const) : (['Allocated'] as const)
+  const unmet = first.map((type) => conditionOf(object, type)).find((condition) => condition && condition.status !== 'True')
   const ready = conditionOf(object, 'Ready')
   // A claim that keeps what it holds, and is rejected all the same, says so in Ready alone.
   const only = isClaim && ready && ready.status !== 'True' && !/^Not[A-Z]/.test(ready.reason ?? '') && reported(object, 'Ready')
@@ -92,7 +143,7 @@ const notComputed: Check = (facts) => {
   if (!object || isTrue(object, 'Ready')) return undefined
   const unmet = claimReadyOrder.find((type) => !isTrue(object, type))
   if (unmet)
-    return { at: refOf(object), because: `condition ${unmet} does not hold: ${conditionOf(object, unmet)?.message ?? ''}` }
+    return { at: refOf(object), because: `condition ${unmet} does not hold: ${brief(conditionOf(object, unmet)?.message)}` }
   return { at: refOf(object), because: `all its parts hold, and NSO has not made it Ready${absent(facts, 'NSO')}` }
 }
 
@@ -100,18 +151,21 @@ const checks: readonly Check[] = [
   foreignWriter,
   takenAway,
   nothingSaid,
+  interfaceGoing,
+  outdated,
+  heldByOther,
   rejected,
   noInterface,
-  attachmentBreak('prepared'),
+  planeBreak,
+  attachmentBreak,
   reportBreak('prepared'),
-  attachmentBreak('programmed'),
   reportBreak('programmed'),
   notTakenOver,
   notComputed,
 ]
 
 function isWell(facts: Facts, object: KubeObject): boolean {
-  const types = facts.chain.target.kind === 'claim' ? [...claimReadyOrder, 'Ready'] : ['Allocated', 'Prepared', 'Programmed']
+  const types = facts.chain.target.kind === 'claim' ? [...parts.claim, 'Ready'] : parts.interface
   return types.every((type) => isTrue(object, type))
 }
 

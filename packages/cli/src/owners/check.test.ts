@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { NetworkInterface } from '@nso/api'
 import { type ApiRequest, type ApiResponse, ConnectionBroken, createClient, systemClock, type Transport } from 'kube-control-loop'
 import { plain } from '../tree.ts'
-import { checkOwners } from './check.ts'
+import { checkOwners, isRight } from './check.ts'
 import { renderChecked } from './show.ts'
 import { type Row, rowOf } from './table.ts'
 
@@ -51,7 +51,7 @@ test('every page is looked at, and a list whose next page is gone is begun anew'
       return {
         status: 200,
         headers: {},
-        body: { items: [foreign(last ? 'two' : 'one')], metadata: last ? {} : { continue: 'next' } },
+        body: { kind: 'List', items: [foreign(last ? 'two' : 'one')], metadata: last ? {} : { continue: 'next' } },
       }
     }),
     [row('NetworkInterface')],
@@ -67,7 +67,7 @@ test('every page is looked at, and a list whose next page is gone is begun anew'
     '  status.phase: written by "evil" (Apply on status), NOT by nso-networkinterface (NSO)',
     'NetworkInterface a/two',
     '  status.phase: written by "evil" (Apply on status), NOT by nso-networkinterface (NSO)',
-    '2 paths not as documented, in 2 objects of 1 kinds.',
+    '2 paths not as documented, in 2 objects of 1 kind.',
   ])
 })
 
@@ -76,15 +76,27 @@ test('a kind that is not served is passed over, one that may not be read is told
     clientOf(({ path }) => {
       if (path.endsWith('/subnets')) return { status: 404, headers: {}, body: '404 page not found' }
       if (path.endsWith('/networks')) return status(403, 'networks is forbidden')
-      return { status: 200, headers: {}, body: { items: [] } }
+      return { status: 200, headers: {}, body: { kind: 'List', items: [] } }
     }),
     [row('Subnet'), row('Network'), row('NetworkInterface')],
     signal,
   )
   assert.deepEqual(renderChecked(checked, plain), [
     'Network: could not be read: networks is forbidden',
-    'Every documented path of 0 objects of 1 kinds is its documented writer’s (not served: Subnet). Of the kinds above nothing is known.',
+    'Every documented path of 0 objects of 1 kind is its documented writer’s (not served: Subnet). Of the kinds above nothing is known.',
   ])
+})
+
+test('a page of a login is not taken for a list of nothing', async () => {
+  const client = clientOf(() => ({ status: 200, headers: {}, body: '<html>please log in</html>' }))
+  await assert.rejects(checkOwners(client, [row('Network')], signal), { name: 'Explained', message: /no API server/ })
+})
+
+test('a cluster that serves none of the kinds is not said to be right', async () => {
+  const client = clientOf(() => ({ status: 404, headers: {}, body: '404 page not found' }))
+  const checked = await checkOwners(client, [row('Network')], signal)
+  assert.deepEqual(renderChecked(checked, plain), ['Nothing was looked at: none of the kinds is served by this cluster.'])
+  assert.equal(isRight(checked), false)
 })
 
 test('no answer at all is a sentence, not a finding', async () => {

@@ -3,7 +3,7 @@ import { openCluster } from '../cluster.ts'
 import { kindNamed } from '../kind-names.ts'
 import { type Format, formatted } from '../output.ts'
 import { type Paint, plain } from '../tree.ts'
-import { checkOwners } from './check.ts'
+import { checkOwners, isRight } from './check.ts'
 import { ownerLines, renderChecked, renderedOwnersNote, renderOwners } from './show.ts'
 import { type Row, rows } from './table.ts'
 
@@ -27,8 +27,7 @@ export async function answerOwners(
   try {
     const checked = await checkOwners(cluster.client, chosen, AbortSignal.timeout(patienceMs))
     const text = formatted(output, checked, (shown) => renderChecked(shown, paint).join('\n'))
-    const isRight = checked.findings.length === 0 && checked.unread.length === 0
-    return { text, status: isRight ? 0 : 1 }
+    return { text, status: isRight(checked) ? 0 : 1 }
   } finally {
     await cluster.close()
   }

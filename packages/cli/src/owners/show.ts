@@ -73,12 +73,15 @@ export const renderedOwnersNote = [
 
 const key = ({ kind, namespace, name }: Finding): string => `${kind} ${namespace ? `${namespace}/` : ''}${name}`
 
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
 /** All is right: one line. Else the findings by object, and what could not be read. */
 export function renderChecked(checked: Checked, paint: Paint): string[] {
   const { findings, unread, unserved, objects, kinds } = checked
-  const looked = `${objects} object${objects === 1 ? '' : 's'} of ${kinds.length} kinds`
-  const missing = unserved.length > 0 ? ` (not served: ${unserved.join(', ')})` : ''
   const unknown = unread.map(({ kind, message }) => paint(`${kind}: could not be read: ${message}`, 'bad'))
+  if (kinds.length === 0) return [...unknown, paint(nothingLooked(checked), 'bad')]
+  const looked = `${counted(objects, 'object')} of ${counted(kinds.length, 'kind')}`
+  const missing = unserved.length > 0 ? ` (not served: ${unserved.join(', ')})` : ''
   if (findings.length === 0) {
     const right = `Every documented path of ${looked} is its documented writer’s${missing}.`
     return unknown.length === 0 ? [right] : [...unknown, `${right} Of the kinds above nothing is known.`]
@@ -87,9 +90,8 @@ export function renderChecked(checked: Checked, paint: Paint): string[] {
     paint(object, 'strong'),
     ...of.map(({ path, finding, says }) => `  ${path}: ${paint(says, finding === 'former' ? 'dim' : 'bad')}`),
   ])
-  return [
-    ...blocks,
-    ...unknown,
-    `${findings.length} path${findings.length === 1 ? '' : 's'} not as documented, in ${looked}${missing}.`,
-  ]
+  return [...blocks, ...unknown, `${counted(findings.length, 'path')} not as documented, in ${looked}${missing}.`]
 }
+
+const nothingLooked = ({ unread }: Checked): string =>
+  unread.length > 0 ? 'Nothing could be looked at.' : 'Nothing was looked at: none of the kinds is served by this cluster.'

@@ -3,6 +3,7 @@ import { nsoAccount, ownership as nsoOwnership } from '@nso/api'
 import { galacticAccount } from 'galactic'
 import { ownership as galacticOwnership } from 'galactic/api'
 import type { MetadataOwner, ResourceOwnership, StatusOwner } from 'kube-control-loop'
+import { groupOf } from './stored.ts'
 
 export type Row = ResourceOwnership & {
   /** Whose table the row is from: its migration is that component's command. */
@@ -45,6 +46,12 @@ const all = 'conditions/*'
 
 export function statusOwnersOf(row: Row, path: string): Owner[] {
   return row.status.filter(({ owns }) => owns.includes(path) || (path.startsWith('conditions/') && owns.includes(all)))
+}
+
+/** Types of the conditions that the table has for a kind, in its order. */
+export function documentedConditions({ apiVersion, kind }: { apiVersion: string; kind: string }): string[] {
+  const row = rowOf(groupOf(apiVersion), kind)
+  return row?.status.flatMap(({ owns }) => owns.flatMap((path) => /^conditions\/(\w+)$/.exec(path)?.[1] ?? [])) ?? []
 }
 
 export function metadataOwnersOf(row: Row, path: string): Owner[] {

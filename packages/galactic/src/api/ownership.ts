@@ -1,5 +1,12 @@
 /** Who writes what on the kinds of this package. Types of intents, the runtime guard, roles, descriptions and tests come from it. */
-import type { DocumentedOwnership, MetadataOwner, StatusIntent, StatusOf, StatusOwner } from 'kube-control-loop'
+import {
+  type DocumentedOwnership,
+  gatheringManagers,
+  type MetadataOwner,
+  type StatusIntent,
+  type StatusOf,
+  type StatusOwner,
+} from 'kube-control-loop'
 import { NetworkAttachmentDefinition } from './network-attachment-definition.ts'
 import { BGPAdvertisement, BGPRouter } from './routing.ts'
 import { statusTexts } from './status-texts.ts'
@@ -30,9 +37,9 @@ const formerly = ['vpc-controller', ''] as const
 
 /**
  * Managers whose `Update` entries on these kinds are of earlier software: names of its binaries, and what the API server takes
- * from the user agent of a client that names no manager.
+ * from the user agent of a client that names no manager. And those of the server, where it has gathered what that software held.
  */
-export const legacyManagers = ['vpc-controller', 'manager'] as const
+export const legacyManagers = ['vpc-controller', 'manager', ...gatheringManagers] as const
 
 export const statusOwners = {
   vpc: {
@@ -107,6 +114,7 @@ const finalizerWhen = 'in the body at creation, else added before the first writ
 const finalizerSource = 'Galactic: it says that identifiers may still be in use on nodes'
 const labelWhen = 'at creation; put right when someone else changed it'
 const requester = 'whoever asks for the network or the attachment'
+const annotationsWhy = 'the requester’s; Galactic neither reads nor writes any here'
 
 export const ownership: readonly DocumentedOwnership[] = [
   {
@@ -119,7 +127,10 @@ export const ownership: readonly DocumentedOwnership[] = [
       byOther('requester', 'metadata.labels', 'at any time', requester),
       byGalactic(managers.vpc, finalizerPath, finalizerWhen, finalizerSource, ['patch']),
     ],
-    foreign: [{ path: 'metadata.ownerReferences', why: 'the requester’s: the VPC goes with the object that it was made for' }],
+    foreign: [
+      { path: 'metadata.ownerReferences', why: 'the requester’s: the VPC goes with the object that it was made for' },
+      { path: 'metadata.annotations', why: annotationsWhy },
+    ],
   },
   {
     kind: VPCAttachment,
@@ -139,6 +150,7 @@ export const ownership: readonly DocumentedOwnership[] = [
     ],
     foreign: [
       { path: 'metadata.ownerReferences', why: 'the requester’s: the attachment goes with the object that it was made for' },
+      { path: 'metadata.annotations', why: annotationsWhy },
     ],
   },
   {
@@ -169,6 +181,12 @@ export const ownership: readonly DocumentedOwnership[] = [
         'patch',
       ]),
       byOther('node', `metadata.annotations/${annotations.hostInterface}`, 'when a pod is attached', 'the node’s CNI plugin'),
+    ],
+    foreign: [
+      {
+        path: 'metadata.finalizers',
+        why: 'of others: Galactic puts none here, since the attachment’s own holds until its node has let go',
+      },
     ],
   },
   {

@@ -258,6 +258,24 @@ const missingIsMadeAgain: AllocatorCase = {
   },
 }
 
+const withoutContext: AllocatorCase = {
+  name: 'while the context is missing it is told what stands, and nothing is allocated',
+  async run(world) {
+    const allocator = await world.allocator()
+    const subnets = [world.subnet('v4', '10.0.0.0/30')]
+    const claim = world.claim('a')
+    const [address = ''] = cidrs(await allocate(world, allocator, claim, { subnets, wants: [ipv4] }))
+    const nic = world.interface(claim, [address])
+    const answer = () => allocator.verify({ interface: nic, context: undefined, subnets: [] }, signal)
+    assert.deepEqual(await answer(), { kind: 'standing' })
+    await world.lose(allocator, address)
+    assert.equal((await answer()).kind, 'unknown')
+    assert.deepEqual(await world.held(), [])
+    await allocate(world, allocator, world.claim('thief'), { subnets, wants: [ipv4] })
+    assert.equal((await answer()).kind, 'missing')
+  },
+}
+
 const shrunkRange: AllocatorCase = {
   name: 'B48: an address outside the present range stays with its holder and is given to nobody when the range grows back',
   async run(world) {
@@ -288,5 +306,6 @@ export const allocatorCases: readonly AllocatorCase[] = [
   anySpelling,
   surplusGoes,
   missingIsMadeAgain,
+  withoutContext,
   shrunkRange,
 ]

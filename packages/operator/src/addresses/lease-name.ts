@@ -1,6 +1,6 @@
 /** The name of a lease is the lock on its address: one network context and one unit give exactly one name. */
 import { createHash } from 'node:crypto'
-import { type Block, formatAddress } from './cidr.ts'
+import { type Block, formatAddress, readBlock } from './cidr.ts'
 
 const longestName = 253
 const keptOfLongName = 240
@@ -11,6 +11,12 @@ export function leaseName(contextName: string, unit: Block): string {
   const address = dnsForm(unit)
   const name = `${contextName}.${address}`
   return name.length <= longestName && subdomain.test(name) ? name : shortened(contextName, address)
+}
+
+/** The same for an address as interfaces list it; undefined when the text is none. */
+export function addressLeaseName(contextName: string, address: string): string | undefined {
+  const unit = readBlock(address)
+  return unit && leaseName(contextName, unit)
 }
 
 function dnsForm(unit: Block): string {

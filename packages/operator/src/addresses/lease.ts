@@ -65,10 +65,13 @@ export function holderText(holder: LeaseHolder): string {
   return `${holder.claimUID}/${request.class === undefined ? `f-${request.family}` : `c-${request.class}`}`
 }
 
-/** Key of the context that an interface is in; undefined when it tells neither the context nor the location. */
+/**
+ * Key of the context that an interface is in; undefined when it tells neither the location nor the context. Its label first: a
+ * status is written anew from it, and what somebody else puts there meanwhile must not move the interface.
+ */
 export function contextKeyOf(nic: NetworkInterface): Key | undefined {
   const location = nic.metadata.labels?.[labels.location]
-  const name = nic.status?.networkContextRef?.name ?? (location ? contextName(nic.spec.network.name, location) : undefined)
+  const name = location ? contextName(nic.spec.network.name, location) : nic.status?.networkContextRef?.name
   return name === undefined ? undefined : keyFor(name, nic.metadata.namespace)
 }
 

@@ -23,6 +23,8 @@ export type Verification =
   | { kind: 'standing' }
   /** One address of the interface has no allocation any more, or its allocation belongs to someone else. */
   | { kind: 'missing'; address: string; message: string }
+  /** Nothing speaks against it, but what would say so is not there: the network context is missing. */
+  | { kind: 'unknown'; message: string }
 
 export type AddressAllocator = {
   /**
@@ -39,9 +41,12 @@ export type AddressAllocator = {
     },
     signal: AbortSignal,
   ): Promise<Allocation>
-  /** Whether each address of a live interface is still allocated to it; one that is merely missing is allocated again first. */
+  /**
+   * Whether each address of an interface is still allocated to it; one that is merely missing is allocated again first. Without
+   * its context nothing is allocated, and the answer is what stands.
+   */
   verify(
-    request: { interface: NetworkInterface; context: NetworkContext; subnets: readonly Subnet[] },
+    request: { interface: NetworkInterface; context: NetworkContext | undefined; subnets: readonly Subnet[] },
     signal: AbortSignal,
   ): Promise<Verification>
   /** Gives back every address the interface lists and every one allocated in its claim's name. Idempotent; call only when its attachment is gone. */

@@ -39,7 +39,7 @@ export async function act(parts: ClaimParts, seen: Seen, decision: Decision, sig
       const nic = await parts.interfaceWriter.patch(decision.nic, decision.changes, signal)
       const held = await heldNow(parts, seen, nic, signal)
       // What looks like surplus may be what a workload uses, while the interface lists what is not its own.
-      if (held.allocation?.kind === 'standing') await giveBackSurplus(parts, seen.claim, nic, signal)
+      if (held.allocation.kind === 'standing') await giveBackSurplus(parts, seen.claim, nic, signal)
       return { kind: 'held', held }
     }
   }
@@ -104,11 +104,11 @@ export function newInterface(seen: Seen, context: NetworkContext, allocated: rea
 
 async function heldNow(parts: ClaimParts, seen: Seen, nic: NetworkInterface, signal: AbortSignal): Promise<Held> {
   const { context, subnets } = seen
-  const allocation = context && (await parts.allocator.verify({ interface: nic, context, subnets }, signal))
+  const allocation = await parts.allocator.verify({ interface: nic, context, subnets }, signal)
   return heldWith(parts, seen, nic, allocation)
 }
 
-function heldWith(parts: ClaimParts, seen: Seen, nic: NetworkInterface, allocation: Verification | undefined): Held {
+function heldWith(parts: ClaimParts, seen: Seen, nic: NetworkInterface, allocation: Verification): Held {
   const location = seen.location.kind === 'known' ? seen.location.name : undefined
   const report = reportOn(parts, nic, { context: seen.context, subnets: seen.subnets, claim: seen.claim, location })
   return { nic, allocation, report }

@@ -29,9 +29,9 @@ export async function release(parts: ClaimParts, claim: NetworkInterfaceClaim, s
   }
   if (!(await isLetGo(parts, claim, signal))) return waiting(`interface ${interfaceNameOf(claim)}`)
   await giveBackLeftovers(parts, claim, signal)
-  await sayReleased(parts, claim, signal)
   await parts.claimWriter.removeFinalizer(claim, finalizers.claim, signal)
   parts.early.end(key)
+  await sayReleased(parts, claim, signal)
   return settled
 }
 
@@ -78,7 +78,10 @@ async function giveBackLeftovers(parts: ClaimParts, claim: NetworkInterfaceClaim
   else await parts.allocator.releaseClaim({ namespace, name, uid }, signal)
 }
 
-/** Only where another finalizer keeps the claim: it would go on telling of an interface that is no longer its own. */
+/**
+ * Only where another finalizer keeps the claim: it would go on telling of an interface that is no longer its own. After our own
+ * finalizer went, so that nobody who fights over the status keeps it.
+ */
 async function sayReleased(parts: ClaimParts, claim: NetworkInterfaceClaim, signal: AbortSignal): Promise<void> {
   const others = (claim.metadata.finalizers ?? []).filter((one) => one !== finalizers.claim)
   if (others.length === 0) return

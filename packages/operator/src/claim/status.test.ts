@@ -105,19 +105,17 @@ test('a bound claim repeats the addresses of its interface', () => {
   )
 })
 
-test('an allocation that cannot be asked keeps what was said last', () => {
-  const said = {
-    type: 'Allocated',
-    status: 'False',
-    reason: 'AddressAllocationMissing',
-    message: 'x',
-    lastTransitionTime: '',
-  } as const
-  const claim = aClaim({ status: { conditions: [said] } })
-  assert.match(
-    brief({ kind: 'rejected', rejection, held: held({ allocation: undefined }) }, claim),
-    /Allocated False AddressAllocationMissing/,
-  )
+const notKnown = { kind: 'unknown', message: 'no context' } as const
+
+test('whatever the status says already, Allocated comes of the allocations alone', () => {
+  const told = ['True Rogue', 'False AddressAllocationMissing', 'Unknown Pending'].map((text) => text.split(' '))
+  for (const [status = '', reason = ''] of told) {
+    const said = { type: 'Allocated', status, reason, message: 'x', lastTransitionTime: '' } as never
+    const claim = aClaim({ status: { conditions: [said] } })
+    const says = (allocation: Held['allocation']) => brief({ kind: 'rejected', rejection, held: held({ allocation }) }, claim)
+    assert.match(says(notKnown), /Allocated Unknown Pending/)
+    assert.match(says({ kind: 'standing' }), /Allocated True Allocated/)
+  }
 })
 
 const condition = fc.record({
@@ -127,12 +125,10 @@ const condition = fc.record({
 })
 const anyHeld = fc.record({
   nic: fc.constant(anInterface()),
-  allocation: fc.option(
-    fc.oneof(
-      fc.constant({ kind: 'standing' as const }),
-      fc.record({ kind: fc.constant('missing' as const), address: fc.string(), message: fc.string() }),
-    ),
-    { nil: undefined },
+  allocation: fc.oneof(
+    fc.constant({ kind: 'standing' as const }),
+    fc.record({ kind: fc.constant('missing' as const), address: fc.string(), message: fc.string() }),
+    fc.record({ kind: fc.constant('unknown' as const), message: fc.string() }),
   ),
   report: fc.record({
     prepared: condition,
@@ -165,8 +161,8 @@ const toldTable: { says: string; allocation: Held['allocation']; told?: { nic: s
     want: before,
   },
   { says: 'what was told of another interface does not', allocation: missing, told: { nic: 'web-1' }, want: undefined },
-  { says: 'what was told stays while nothing can be asked', allocation: undefined, told: { nic: 'web-0' }, want: before },
-  { says: 'an interface that cannot be asked about is told where nothing was', allocation: undefined, want: listed },
+  { says: 'what was told stays while that is not known', allocation: notKnown, told: { nic: 'web-0' }, want: before },
+  { says: 'what the interface lists is told where nothing was', allocation: notKnown, want: listed },
 ]
 for (const { says, allocation, told, want } of toldTable) {
   test(says, () => {

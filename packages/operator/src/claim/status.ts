@@ -4,14 +4,14 @@ import type { ConditionIntent } from 'kube-control-loop'
 import type { Verification } from '../addresses/port.ts'
 import { conditionSources } from '../dataplane/sources.ts'
 import type { PlaneReport, TranslatedCondition } from '../dataplane/types.ts'
+import { allocatedPart } from '../interface/allocated.ts'
 import { type Told, toldOf } from '../interface/told.ts'
 import type { Rejection } from './wants.ts'
 
 /** What stands about the interface that a claim holds. */
 export type Held = {
   nic: NetworkInterface
-  /** Undefined when it could not be asked (the context is gone): what was said last is kept. */
-  allocation: Verification | undefined
+  allocation: Verification
   report: PlaneReport
 }
 
@@ -29,7 +29,7 @@ const seedMessage = 'Waiting for controller'
 
 /** Everything the claim controller owns in a claim's status: what is left out here is taken away. */
 export function claimStatus(claim: NetworkInterfaceClaim, verdict: Verdict): ClaimStatusIntent {
-  const parts = partsOf(claim, verdict)
+  const parts = partsOf(verdict)
   const ready = verdict.kind === 'rejected' ? Ready.no(verdict.rejection.reason, verdict.rejection.message) : deriveReady(parts)
   const generation = claim.metadata.generation
   const conditions = [...parts, ready].map((one) => (generation === undefined ? one : { ...one, observedGeneration: generation }))
@@ -37,12 +37,12 @@ export function claimStatus(claim: NetworkInterfaceClaim, verdict: Verdict): Cla
   return { ...(held ? heldFields(claim, held) : {}), conditions }
 }
 
-function partsOf(claim: NetworkInterfaceClaim, verdict: Verdict): Part[] {
+function partsOf(verdict: Verdict): Part[] {
   switch (verdict.kind) {
     case 'held':
-      return heldParts(claim, verdict.held)
+      return heldParts(verdict.held)
     case 'rejected': {
-      if (verdict.held) return heldParts(claim, verdict.held)
+      if (verdict.held) return heldParts(verdict.held)
       const { reason, message } = verdict.rejection
       return [Bound.no(reason, message), Allocated.no(reason, message), ...notAttached(seedMessage)]
     }
@@ -55,22 +55,13 @@ function partsOf(claim: NetworkInterfaceClaim, verdict: Verdict): Part[] {
   }
 }
 
-function heldParts(claim: NetworkInterfaceClaim, { nic, allocation, report }: Held): Part[] {
+function heldParts({ nic, allocation, report }: Held): Part[] {
   return [
     Bound.yes('Bound', `Bound to network interface ${nic.metadata.name}.`),
-    allocatedPart(claim, allocation),
+    allocatedPart(allocation),
     translated('Prepared', report.prepared),
     translated('Programmed', report.programmed),
   ]
-}
-
-function allocatedPart(claim: NetworkInterfaceClaim, allocation: Verification | undefined): Part {
-  if (allocation?.kind === 'standing') return Allocated.yes('Allocated', 'Every address of the interface is allocated.')
-  if (allocation) return Allocated.no('AddressAllocationMissing', allocation.message)
-  const last = claim.status?.conditions?.find((one) => one.type === 'Allocated')
-  return last
-    ? { type: 'Allocated', status: last.status, reason: last.reason, message: last.message }
-    : Allocated.unknown('Pending', seedMessage)
 }
 
 function notAttached(message: string): Part[] {
@@ -101,6 +92,6 @@ function heldFields(claim: NetworkInterfaceClaim, held: Held): Omit<ClaimStatusI
 
 /** An address that may be another's is never told anew; what was told before stays, since a workload uses it. */
 function tellable(claim: NetworkInterfaceClaim, { nic, allocation }: Held): Told {
-  if (allocation?.kind === 'standing') return nic.spec
-  return toldOf(claim, nic) ?? (allocation ? {} : nic.spec)
+  if (allocation.kind === 'standing') return nic.spec
+  return toldOf(claim, nic) ?? (allocation.kind === 'missing' ? {} : nic.spec)
 }

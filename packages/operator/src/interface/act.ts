@@ -41,7 +41,7 @@ async function attach(
   const seen = { ...before, nic, plane }
   const found = await bound(parts, seen, signal)
   // What is not held for the interface may be another's: it reaches no attachment.
-  if (found.standing.allocation?.kind === 'missing') return { ...found, wait: 'its addresses being allocated', early: false }
+  if (found.standing.allocation.kind === 'missing') return { ...found, wait: 'its addresses being allocated', early: false }
   const made = await parts.attachments.ensureAttachment(
     { plane, interface: nic, scope: scopeOf(parts.caches, plane, nic, seen) },
     signal,
@@ -95,8 +95,8 @@ async function verify(
   parts: InterfaceParts,
   { nic, context, subnets, edited }: Seen,
   signal: AbortSignal,
-): Promise<Verification | undefined> {
-  // A lease would be made of what somebody else wrote.
-  if (edited) return undefined
-  return context && parts.allocator.verify({ interface: nic, context, subnets }, signal)
+): Promise<Verification> {
+  // A lease would be made of what somebody else wrote. What the interface is to list again is held, or it would not be put back.
+  if (edited) return { kind: 'standing' }
+  return parts.allocator.verify({ interface: nic, context, subnets }, signal)
 }

@@ -42,7 +42,9 @@ async function waitForDetach(parts: InterfaceParts, nic: NetworkInterface, signa
   const report = reportOn(parts, nic, seen)
   const leaving = `Deletion waits for the data plane to let go of the attachment. ${report.prepared.message}`
   const phase = nic.spec.claimRef ? 'Bound' : 'Available'
-  const intent = interfaceStatus(nic, { phase, location: seen.location, allocation: undefined, report, leaving })
+  // Without the context nothing is allocated: these addresses are about to be given back.
+  const allocation = await parts.allocator.verify({ interface: nic, context: undefined, subnets: [] }, signal)
+  const intent = interfaceStatus(nic, { phase, location: seen.location, allocation, report, leaving })
   await parts.statusWriter.status(nic, intent, signal)
   return waiting('deletion of the attachment')
 }

@@ -29,6 +29,14 @@ for (const { says, standing, want } of table)
     assert.deepEqual(interfaceStatus(anInterface(), standing).conditionSources, want)
   })
 
+test('whatever the status says already, Allocated comes of the allocations alone', () => {
+  const rogue = { type: 'Allocated', status: 'True', reason: 'Rogue', message: 'x', lastTransitionTime: '' } as const
+  const nic = anInterface({ status: { conditions: [rogue] } })
+  const { conditions } = interfaceStatus(nic, { ...bound, allocation: { kind: 'unknown', message: 'no context' } })
+  const [allocated] = conditions.filter(({ type }) => type === 'Allocated')
+  assert.deepEqual([allocated?.status, allocated?.reason, allocated?.message], ['Unknown', 'Pending', 'no context'])
+})
+
 test('the place of a report is no part of the condition itself', () => {
   for (const condition of interfaceStatus(anInterface(), bound).conditions) assert.equal('from' in condition, false)
 })

@@ -47,7 +47,8 @@ function metadataPatch(path: string, { metadata }: Version, after: Version): obj
   if (path === 'spec') return { spec: after.spec }
   const field = path.slice('metadata.'.length)
   const [map = '', ...rest] = field.split('/')
-  const key = rest.join('/')
+  // Any key of those that begin like this.
+  const key = rest.join('/').replace(/\*$/, 'other')
   if (map === 'finalizers') {
     const { finalizers = [] } = metadata
     const isThere = finalizers.includes(key)

@@ -30,15 +30,19 @@ export type EnforcedKind = {
 const passOf = ({ identity, writer, formerly = [], ...owner }: StatusOwner | MetadataOwner): Pass => ({
   identity,
   managers: [writer, ...formerly],
-  anyManager: 'anyManager' in owner && owner.anyManager === true,
+  anyManager: 'anyManager' in owner,
 })
 
 /** Deletion is no write of a path; who may delete is a matter of permissions. */
 const isWritten = ({ path }: MetadataOwner) => path !== 'deletion'
 
+/** A map of which keys are documented is enforced in these only: what others keep beside them in it is theirs. */
+const keysOf = (owner: MetadataOwner): MetadataOwner[] =>
+  owner.keys?.map((key) => ({ ...owner, path: `${owner.path}/${key}` })) ?? [owner]
+
 /** Metadata paths that only closed identities write, each with all its writers. */
 function metadataPaths(row: ResourceOwnership, closed: readonly string[]): [string, Pass[]][] {
-  const byPath = Map.groupBy(row.metadata.filter(isWritten), ({ path }) => path)
+  const byPath = Map.groupBy(row.metadata.filter(isWritten).flatMap(keysOf), ({ path }) => path)
   return [...byPath].flatMap(([path, owners]): [string, Pass[]][] => {
     const isOpen = owners.some(({ identity, shared }) => shared === true || !closed.includes(identity))
     return isOpen ? [] : [[path, owners.map(passOf)]]
@@ -47,11 +51,11 @@ function metadataPaths(row: ResourceOwnership, closed: readonly string[]): [stri
 
 function metadataGroups(row: ResourceOwnership, closed: readonly string[]): PathGroup[] {
   const together = Map.groupBy(metadataPaths(row, closed), ([, passes]) => JSON.stringify(passes))
-  return [...together.values()].map((paths, index) => ({
+  return [...together].map(([passes, paths], index) => ({
     id: `metadata${index + 1}`,
     on: 'metadata',
     paths: paths.map(([path]) => path),
-    passes: paths[0]?.[1] ?? [],
+    passes: JSON.parse(passes),
   }))
 }
 

@@ -26,6 +26,9 @@ function refusal(status: number, message: string): ApiError {
 
 const byPolicy = refusal(403, "… ValidatingAdmissionPolicy 'example-owners-widgets' with binding 'x' denied request: no")
 
+/** A policy that cannot be evaluated refuses everybody: that is no enforcement. */
+const faulty = refusal(422, "… ValidatingAdmissionPolicy 'example-owners-widgets' with binding 'x' denied request: no such key")
+
 /** A client whose creates are answered in turn, the last answer for ever; and time that passes while somebody waits. */
 function scripted(answers: readonly (ApiError | 'created')[]) {
   const asked: unknown[] = []
@@ -48,15 +51,16 @@ function scripted(answers: readonly (ApiError | 'created')[]) {
 const probes = [{ kind, object }]
 
 test('writes that pass, and refusals by somebody else, are asked again until the policy itself refuses', async () => {
-  const { asked, given } = scripted(['created', refusal(403, 'no permission'), refusal(503, 'starting'), byPolicy])
+  const { asked, given } = scripted(['created', refusal(403, 'no permission'), refusal(503, 'starting'), faulty, byPolicy])
   assert.equal(await ownershipInForce({ ...given, probes }), 1)
-  assert.deepEqual(asked, Array(4).fill({ fieldManager: 'painter', dryRun: true }))
+  assert.deepEqual(asked, Array(5).fill({ fieldManager: 'painter', dryRun: true }))
 })
 
 test('when the time is over, the policy and the last answer are named', async () => {
-  const { given } = scripted(['created'])
+  const { asked, given } = scripted(['created'])
   await assert.rejects(ownershipInForce({ ...given, probes, timeoutMs: 1000 }), (error) => {
     assert.ok(error instanceof NotInForce)
+    assert.equal(error.name, 'NotInForce')
     assert.equal(error.code, 'OWNERSHIP_NOT_IN_FORCE')
     assert.equal(
       error.message,
@@ -64,17 +68,26 @@ test('when the time is over, the policy and the last answer are named', async ()
     )
     return true
   })
+  assert.equal(asked.length, 11, 'ten times a second, and once at the end')
 })
 
 test('an enforced kind without a probe would never be waited for: that is our mistake', async () => {
   const { given } = scripted(['created'])
-  await assert.rejects(ownershipInForce({ ...given, probes: [] }), /no probe for widgets/)
+  const other = { kind: { ...kind, plural: 'others' }, object }
+  for (const none of [[], [other]]) await assert.rejects(ownershipInForce({ ...given, probes: none }), /no probe for widgets/)
+})
+
+test('a table of which nothing is enforced cannot be waited for', async () => {
+  const { given } = scripted(['created'])
+  const nothing = { ...enforcement, identities: {} }
+  await assert.rejects(ownershipInForce({ ...given, enforcement: nothing, probes: [] }), /no closed identity/)
 })
 
 test('what is no answer of the server surfaces at once', async () => {
   const { given } = scripted(['created'])
+  const broken = new TypeError('broken')
   const create = async () => {
-    throw new TypeError('broken')
+    throw broken
   }
-  await assert.rejects(ownershipInForce({ ...given, client: { create }, probes }), /broken/)
+  await assert.rejects(ownershipInForce({ ...given, client: { create }, probes }), (error) => error === broken)
 })

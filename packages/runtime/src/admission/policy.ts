@@ -7,7 +7,7 @@ import type { Manifest } from '../manifest.ts'
 import type { OwnershipTable } from '../ownership.ts'
 import { anyOf, listOf, quoted } from './cel.ts'
 import { type EnforcedKind, enforcedKinds, type Pass, type PathGroup, reservedManagers } from './enforced.ts'
-import { isOneOf, mayPass, usersOf, variablesOf } from './variables.ts'
+import { isOneOf, mayPass, takenOf, usersOf, variablesOf } from './variables.ts'
 
 export type OwnershipEnforcement = {
   /** Prefix of every name, e.g. `example`. */
@@ -31,7 +31,7 @@ export const breakGlassParameter = 'breakGlassGroup'
 /** Names the writers of a group, from the parameters as they are. */
 function writers(passes: readonly Pass[], parameters: string): string {
   if (passes.length === 0) return quoted('nobody')
-  const texts = passes.map(({ identity, managers: [manager = ''], anyManager }) => {
+  const texts = passes.map(({ identity, managers: [manager], anyManager }) => {
     const users = usersOf(identity)
     const missing = `nobody until parameter ${identity} of ConfigMap ${parameters} names a user`
     const as = anyManager ? ' under a field manager of its own' : ` as ${manager}`
@@ -59,7 +59,14 @@ function judgeName(identity: string, managers: readonly string[]): Judgement {
   const free = `!(variables.manager in ${listOf(managers)})`
   const users = `${usersOf(identity)}.join(', ')`
   const fault = `'field manager ' + variables.manager + ' is reserved for ' + ${users} + ', not for ' + request.userInfo.username`
-  return { allows: anyOf(free, isOneOf(identity)), fault }
+  return { allows: anyOf(isOneOf(identity), free), fault }
+}
+
+/** Nor does anybody else leave ownership behind under such a name. */
+function judgeEntries(identity: string): Judgement {
+  const [taken, users] = [takenOf(identity), `${usersOf(identity)}.join(', ')`]
+  const fault = `'field ownership as ' + ${taken}.join(', ') + ' is reserved for ' + ${users} + ', not for ' + variables.who`
+  return { allows: anyOf(isOneOf(identity), `size(${taken}) == 0`), fault }
 }
 
 const rules = ({ kind, hasStatus }: EnforcedKind) => ({
@@ -73,7 +80,13 @@ const rules = ({ kind, hasStatus }: EnforcedKind) => ({
   ],
 })
 
-const isBreakGlass = `params.?data.?${breakGlassParameter}.orValue('') in request.userInfo.?groups.orValue([])`
+const breakGlassGroup = `params.?data.?${breakGlassParameter}.orValue('').trim()`
+
+/** A parameter without a group names nobody, whatever groups a credential may bring. */
+const isBreakGlass = `(${breakGlassGroup} in request.userInfo.?groups.orValue([]) && ${breakGlassGroup} != '')`
+
+/** Bindings find the parameters by labels, which whoever may make ConfigMaps can give to one of its own: that says nothing. */
+const isNoParameter = (enforcement: OwnershipEnforcement) => `params.metadata.name != ${quoted(parametersName(enforcement))}`
 
 /** Objects of others of a kind that is told by a label are nobody's business, unless the write gives or takes the label. */
 function isForeign({ marked }: EnforcedKind): string[] {
@@ -97,8 +110,10 @@ function kindPolicy(enforced: EnforcedKind, enforcement: OwnershipEnforcement): 
   const judgements = [
     ...[...reserved].map(([identity, managers]) => judgeName(identity, managers)),
     ...enforced.groups.map((group) => judgeGroup(group, named)),
+    ...[...reserved.keys()].map(judgeEntries),
   ]
   const allows = judgements.map((each) => `(${each.allows})`).join('\n&& ')
+  const isAllowed = [isNoParameter(enforcement), ...isForeign(enforced), `(${allows})`].join('\n|| ')
   const faults = judgements.map((each) => `!(${each.allows}) ?\n${each.fault}`)
   return {
     apiVersion: admissionVersion,
@@ -109,14 +124,13 @@ function kindPolicy(enforced: EnforcedKind, enforcement: OwnershipEnforcement): 
       paramKind,
       matchConstraints: rules(enforced),
       variables: [
-        ...variablesOf(enforced, identitiesOf(enforced, closed, reserved)),
+        ...variablesOf(enforced, identitiesOf(enforced, closed, reserved), reserved),
         ...enforced.groups.map(({ id, passes }) => ({ name: `writers_${id}`, expression: writers(passes, parameters) })),
-        { name: 'isAllowed', expression: [...isForeign(enforced), `(${allows})`].join('\n|| ') },
       ],
       validations: [
         {
-          expression: `variables.isAllowed || ${isBreakGlass}`,
-          messageExpression: ['variables.isAllowed ? ""', ...faults, '""'].join('\n: '),
+          expression: `${isAllowed}\n|| ${isBreakGlass}`,
+          messageExpression: [`${isAllowed}\n? ""`, ...faults, '""'].join('\n: '),
           message: 'a path of this object has a documented writer, which is somebody else',
           reason: 'Forbidden',
         },
@@ -162,7 +176,8 @@ const nameLabel = 'app.kubernetes.io/name'
 
 function bindingsOf(policy: string, enforcement: OwnershipEnforcement): Manifest[] {
   const name = parametersName(enforcement)
-  const binding = (mode: OwnershipMode, validationActions: readonly string[]): Manifest => ({
+  const modes = (operator: 'In' | 'NotIn', ...values: OwnershipMode[]) => ({ key: modeLabel, operator, values })
+  const binding = (mode: OwnershipMode, selected: ReturnType<typeof modes>, validationActions: readonly string[]): Manifest => ({
     apiVersion: admissionVersion,
     kind: 'ValidatingAdmissionPolicyBinding',
     metadata: { name: `${policy}-${mode.toLowerCase()}` },
@@ -171,13 +186,14 @@ function bindingsOf(policy: string, enforcement: OwnershipEnforcement): Manifest
       validationActions,
       paramRef: {
         namespace: enforcement.namespace,
-        selector: { matchLabels: { [nameLabel]: name, [modeLabel]: mode } },
+        selector: { matchLabels: { [nameLabel]: name }, matchExpressions: [selected] },
         // In the other mode these are not found, and that is no reason to refuse.
         parameterNotFoundAction: 'Allow',
       },
     },
   })
-  return [binding('Deny', ['Deny', 'Audit']), binding('Audit', ['Audit'])]
+  // A mode that is misspelt or missing refuses: what is not enforced must have been asked for.
+  return [binding('Deny', modes('NotIn', 'Audit', 'Off'), ['Deny', 'Audit']), binding('Audit', modes('In', 'Audit'), ['Audit'])]
 }
 
 function breakGlassBinding(enforcement: OwnershipEnforcement): Manifest {
@@ -222,7 +238,8 @@ export function ownershipParameters(enforcement: OwnershipEnforcement, mode: Own
 /** For whoever edits the parameters. */
 export const aboutParameters: readonly string[] = [
   'Defaults of the parameters of the ownership policies. Edit what is installed: an installation keeps what stands there.',
-  'Label "mode": Deny (refuse), Audit (only count) or Off. Without this ConfigMap nothing is enforced.',
+  'Label "mode": Deny (refuse; so does any other word, or none), Audit (only count) or Off.',
+  'Without this ConfigMap nothing is enforced; others with its labels say nothing.',
   'Each identity: its users, one a line. Without users nobody may write what is its.',
   'breakGlassGroup: members of this group are not judged; each of their writes is told to them and counted.',
 ]

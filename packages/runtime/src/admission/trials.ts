@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type Kind, type KubeObject, pathOf } from '../kind.ts'
 
 type Answer = { status: number; text: string; body: unknown }
-type Request = { method?: 'POST' | 'PUT' | 'PATCH'; path: string; body?: unknown; contentType?: string }
+type Request = { method?: 'POST' | 'PUT' | 'PATCH'; path: string; body?: unknown; contentType?: string; userAgent?: string }
 
 /** Somebody with a connection of its own, made for it by the control plane. */
 export type Actor = {
@@ -24,6 +24,8 @@ export type TrialWrite = {
   body: unknown
   dryRun?: boolean
   force?: boolean
+  /** What a client without a field manager writes under begins with it. */
+  userAgent?: string
 }
 
 const mergePatch = 'application/merge-patch+json'
@@ -37,7 +39,12 @@ export function write({ connection }: Actor, { kind, name, namespace }: Target, 
   })
   const at = method === 'POST' ? { namespace } : { name, namespace, ...(subresource ? { subresource } : {}) }
   const path = `${pathOf(kind, at)}?${query}`
-  return connection.request({ method, path, body: given.body, ...(contentType ? { contentType } : {}) })
+  const { userAgent } = given
+  return connection.request({
+    ...{ method, path, body: given.body },
+    ...(contentType ? { contentType } : {}),
+    ...(userAgent === undefined ? {} : { userAgent }),
+  })
 }
 
 export async function read({ connection }: Actor, { kind, name, namespace }: Target): Promise<KubeObject> {

@@ -7,6 +7,10 @@ import type { EnforcedKind, Pass, PathGroup } from './enforced.ts'
 
 export type Variable = { readonly name: string; readonly expression: string }
 
+/** Said in place, since a variable costs more than these. */
+const onStatus = `request.?subResource.orValue('') == 'status'`
+const isNew = `request.operation == 'CREATE'`
+
 export const usersOf = (identity: string) => `variables.users_${identifier(identity)}`
 
 export const isOneOf = (identity: string) => `variables.is_${identifier(identity)}`
@@ -41,13 +45,14 @@ const hasMetadata = (e: string) => `(${e}[?'fieldsV1'][?'f:metadata'].hasValue()
 
 function identityVariables(identity: string): Variable[] {
   const parameter = `params.?data[?${quoted(identity)}].orValue('')`
+  const user = 'request.userInfo.username'
   const users = `${parameter}.replace(',', '\\n').split('\\n').map(u, u.trim()).filter(u, u != '')`
   return [
     { name: `users_${identifier(identity)}`, expression: users },
     {
       name: `is_${identifier(identity)}`,
-      // Most often there is one user, and nothing to take apart.
-      expression: `${parameter} == request.userInfo.username || request.userInfo.username in ${usersOf(identity)}`,
+      // Most often there is one user, and nothing to take apart; nor is there for somebody who is nowhere in it.
+      expression: `${parameter} == ${user} || (${parameter}.contains(${user}) && ${user} in ${usersOf(identity)})`,
     },
   ]
 }
@@ -60,16 +65,14 @@ function common(identities: readonly string[]): Variable[] {
       expression: `request.userInfo.username + (variables.manager == '' ? ' (no field manager)' : ' as ' + variables.manager)`,
     },
     ...identities.flatMap(identityVariables),
-    { name: 'onStatus', expression: `request.?subResource.orValue('') == 'status'` },
-    { name: 'isNew', expression: `request.operation == 'CREATE'` },
     { name: 'now', expression: 'dyn(object)' },
-    { name: 'was', expression: 'variables.isNew ? dyn({}) : dyn(oldObject)' },
+    { name: 'was', expression: `${isNew} ? dyn({}) : dyn(oldObject)` },
     { name: 'entriesBefore', expression: 'variables.was.?metadata.?managedFields.orValue([])' },
     {
       // What the server itself writes when an object without any ownership is applied to for the first time.
       name: 'entries',
       expression: [
-        'variables.isNew || size(variables.entriesBefore) > 0',
+        `${isNew} || size(variables.entriesBefore) > 0`,
         '? variables.now.?metadata.?managedFields.orValue([])',
         `: variables.now.?metadata.?managedFields.orValue([]).filter(e, e.?manager.orValue('') != 'before-first-apply' || e.?operation.orValue('') != 'Update')`,
       ].join('\n'),
@@ -80,6 +83,28 @@ function common(identities: readonly string[]): Variable[] {
       expression: `variables.manager + ' Apply ' + request.?subResource.orValue('')`,
     },
   ]
+}
+
+export const takenOf = (identity: string) => `variables.taken_${identifier(identity)}`
+
+/**
+ * Reserved names under which this write leaves an entry that was not there, or that covers more of the status than it did: a
+ * request without a field manager writes under the name that its user agent begins with, and managedFields can be edited.
+ */
+function takenVariable(identity: string, managers: readonly string[], hasStatus: boolean): Variable {
+  const same = ['manager', 'operation', 'subresource', 'apiVersion', 'time'].map((field) => `b.?${field} == e.?${field}`)
+  const inStatus = (entry: string) => `${entry}[?'fieldsV1'][?'f:status']`
+  const within = [inStatus, (entry: string) => `${inStatus(entry)}[?'f:conditions']`].map(
+    (fields) => `${fields('e')}.orValue({}).all(k, k in ${fields('b')}.orValue({}))`,
+  )
+  const stood = [...same, ...(hasStatus ? within : [])].join(' && ')
+  return {
+    name: `taken_${identifier(identity)}`,
+    expression: [
+      `variables.entries.filter(e, e.?manager.orValue('') in ${listOf(managers)} && !variables.entriesBefore.exists(b,`,
+      `  ${stood})).map(e, e.manager)`,
+    ].join('\n'),
+  }
 }
 
 /** The entries that cover a part of the object: of others and of the requester's own name, and what they say. */
@@ -137,7 +162,7 @@ function statusVariables({ id, paths, passes }: PathGroup): Variable[] {
     ...(types.length > 0
       ? [
           named(
-            `${listOf(types)}.filter(t, variables.conditions.filter(c, c.type == t) != variables.conditionsBefore.filter(c, c.type == t))`,
+            `${listOf(types)}.filter(t, variables.conditions.filter(c, c.?type.orValue('') == t) != variables.conditionsBefore.filter(c, c.?type.orValue('') == t))`,
             't',
             `'status.conditions[' + t + ']'`,
           ),
@@ -159,7 +184,7 @@ function statusVariables({ id, paths, passes }: PathGroup): Variable[] {
       : []),
   ]
   return [
-    { name: `changed_${id}`, expression: `variables.onStatus\n? ${sumOf(...changed)}\n: []` },
+    { name: `changed_${id}`, expression: `${onStatus}\n? ${sumOf(...changed)}\n: []` },
     {
       name: `joined_${id}`,
       expression: `${anyOf(...mayMove(passes), isQuiet('status', coversStatus(fields, types)))}\n? []\n: ${sumOf(...joined)}`,
@@ -180,57 +205,77 @@ const coversStatus = (fields: readonly string[], types: readonly string[]) => (s
 
 /** On the main resource the owning identity, under any of its managers, may put ownership right: migration, end of a fight. */
 const mayMove = (passes: readonly Pass[]) =>
-  [...new Set(passes.map(({ identity }) => identity))].map((identity) => `(!variables.onStatus && ${isOneOf(identity)})`)
+  [...new Set(passes.map(({ identity }) => identity))].map((identity) => `(!(${onStatus}) && ${isOneOf(identity)})`)
 
-const isNew = 'variables.isNew'
-
-type MetadataPath = { value: (object: string) => string; covering: Covering; unless: string }
+type MetadataPath = { differs: (now: string, was: string) => string; covering: Covering; unless: string }
 
 const maps = ['labels', 'annotations', 'finalizers'] as const
+
+const unequal = (value: (object: string) => string) => (now: string, was: string) => `${value(now)} != ${value(was)}`
+
+/** The keys of a map that begin with `prefix`. Of an apply only how many it owns: the server fixes no order of them. */
+function keysWithPrefix(map: string, prefix: string): MetadataPath {
+  const pairs = (object: string) => {
+    const all = `${object}.?metadata.?${map}.orValue({})`
+    return `${all}.filter(k, k.startsWith(${quoted(prefix)})).map(k, [k, ${all}[k]])`
+  }
+  const items = (set: string) => `${set}[?'f:metadata'][?'f:${map}'].orValue({})`
+  const isOne = `k.startsWith(${quoted(`f:${prefix}`)})`
+  return {
+    differs: (now, was) => `!sets.equivalent(${pairs(now)}, ${pairs(was)})`,
+    covering: {
+      has: ({ set }) => `${items(set)}.exists(k, ${isOne})`,
+      part: `size(${items('e.set')}.filter(k, ${isOne}))`,
+    },
+    unless: 'false',
+  }
+}
 
 /** How one documented metadata path is read from an object and found in managedFields. */
 function metadataPath(path: string): MetadataPath {
   if (path === 'spec') {
     const covering = { has: ({ set }: { set: string }) => `'f:spec' in ${set}`, part: `e.set['f:spec']` }
-    return { value: (o) => `${o}.?spec`, covering, unless: 'false' }
+    return { differs: unequal((o) => `${o}.?spec`), covering, unless: 'false' }
   }
   const field = path.slice('metadata.'.length)
   const map = maps.find((name) => field.startsWith(`${name}/`))
-  const key = map && field.slice(map.length + 1)
   const inside = (set: string, name: string) => `${set}[?'f:metadata'][?'f:${name}']`
-  if (map === undefined || key === undefined) {
+  if (map === undefined) {
     const covering = {
       has: ({ set }: { set: string }) => `${inside(set, field)}.hasValue()`,
       part: `e.set['f:metadata']['f:${field}']`,
     }
     const empty = field === 'ownerReferences' || field === 'finalizers' ? '[]' : '{}'
     const unless = field === 'ownerReferences' ? `request.userInfo.username in ${listOf(collectors)}` : 'false'
-    return { value: (o) => `${o}.?metadata.?${field}.orValue(${empty})`, covering, unless }
+    return { differs: unequal((o) => `${o}.?metadata.?${field}.orValue(${empty})`), covering, unless }
   }
+  const key = field.slice(map.length + 1)
+  if (key.endsWith('*')) return keysWithPrefix(map, key.slice(0, -1))
   const item = quoted(map === 'finalizers' ? `v:${JSON.stringify(key)}` : `f:${key}`)
   const covering = {
     has: ({ set }: { set: string }) => `${item} in ${inside(set, map)}.orValue({})`,
     part: `e.set['f:metadata']['f:${map}'][${item}]`,
   }
-  if (map !== 'finalizers') return { value: (o) => `${o}.?metadata.?${map}[?${quoted(key)}]`, covering, unless: 'false' }
+  if (map !== 'finalizers')
+    return { differs: unequal((o) => `${o}.?metadata.?${map}[?${quoted(key)}]`), covering, unless: 'false' }
   // Its owner's body, somebody's on the owner's behalf, or an admission policy brings it at creation.
-  return { value: (o) => `(${quoted(key)} in ${o}.?metadata.?finalizers.orValue([]))`, covering, unless: isNew }
+  return { differs: unequal((o) => `(${quoted(key)} in ${o}.?metadata.?finalizers.orValue([]))`), covering, unless: isNew }
 }
 
 function metadataVariables({ id, paths, passes }: PathGroup): Variable[] {
   const each = paths.map((path) => ({ path, ...metadataPath(path) }))
   const when = (unless: string, test: string) => (unless === 'false' ? test : `!(${unless}) && ${test}`)
   const changed = each.map(
-    ({ path, value, unless }) =>
-      `(${when(unless, `${value('variables.now')} != ${value('variables.was')}`)} ? [${quoted(path)}] : [])`,
+    ({ path, differs, unless }) => `(${when(unless, differs('variables.now', 'variables.was'))} ? [${quoted(path)}] : [])`,
   )
   const joined = each.map(
     ({ path, covering, unless }) => `(${when(unless, ownersDiffer('metadataOwners', covering, true))} ? [${quoted(path)}] : [])`,
   )
   const quiet = isQuiet('metadata', (set) => anyOf(...each.map(({ covering }) => covering.has({ set }))))
-  const always = each.every(({ unless }) => unless === isNew) ? [isNew] : []
+  // Of a write to the status the server takes nothing outside it, entries included.
+  const always = [onStatus, ...(each.every(({ unless }) => unless === isNew) ? [isNew] : [])]
   return [
-    { name: `changed_${id}`, expression: `${anyOf('variables.onStatus', ...always)}\n? []\n: ${sumOf(...changed)}` },
+    { name: `changed_${id}`, expression: `${anyOf(...always)}\n? []\n: ${sumOf(...changed)}` },
     {
       name: `joined_${id}`,
       expression: `${anyOf(...always, ...mayMove(passes), quiet)}\n? []\n: ${sumOf(...joined)}`,
@@ -239,9 +284,14 @@ function metadataVariables({ id, paths, passes }: PathGroup): Variable[] {
 }
 
 /** All variables of a kind's policy, in an order in which each knows those it uses. */
-export function variablesOf({ groups, hasStatus: isJudged }: EnforcedKind, identities: readonly string[]): Variable[] {
+export function variablesOf(
+  { groups, hasStatus: isJudged }: EnforcedKind,
+  identities: readonly string[],
+  reserved: ReadonlyMap<string, readonly string[]>,
+): Variable[] {
   return [
     ...common(identities),
+    ...[...reserved].map(([identity, managers]) => takenVariable(identity, managers, isJudged)),
     ...(isJudged
       ? [
           { name: 'conditions', expression: 'variables.now.?status.?conditions.orValue([])' },

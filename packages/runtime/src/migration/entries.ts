@@ -3,10 +3,12 @@
  * Source: KEP-555. An apply removes only what its own entry owns and nobody else does: as long as an old entry holds a field,
  * leaving that field out has no effect, for ever.
  */
+import { type FieldTree, isBare, isTree, itself, nodeAt, pathsIn, treeAt, union, without } from '../field-tree.ts'
 import { apiVersionOf, type KubeObject, type ManagedFieldsEntry } from '../kind.ts'
+import { conditionsPath, treeOf } from '../managed-fields.ts'
 import type { ResourceOwnership } from '../ownership.ts'
-import { type FieldTree, isBare, isTree, itself, nodeAt, pathsIn, treeAt, union, without } from './fields.ts'
-import { conditionsPath, inheritedPaths, type OwnedPath } from './owned-paths.ts'
+import { isSameEntry } from '../ownership-patch.ts'
+import { inheritedPaths, type OwnedPath } from './owned-paths.ts'
 
 export type Inheritance = {
   /** Of the object's kind. */
@@ -24,8 +26,6 @@ const isEarlier = ({ row, alsoLegacy = [] }: Inheritance) => {
   const names = new Set([...(row.legacy ?? []), ...alsoLegacy])
   return (entry: ManagedFieldsEntry) => entry.operation === 'Update' && names.has(entry.manager ?? '')
 }
-
-const treeOf = ({ fieldsV1 }: ManagedFieldsEntry): FieldTree => (isTree(fieldsV1) ? fieldsV1 : {})
 
 /** A list of conditions that an entry holds as a whole: it was one value before the list had keys, and holds no item now. */
 function holdsBareConditions(tree: FieldTree): boolean {
@@ -111,16 +111,8 @@ export function legacyPaths(object: KubeObject, entries: readonly ManagedFieldsE
   })
 }
 
-const isEntryOf = (entry: ManagedFieldsEntry, { manager, side }: OwnedPath): boolean =>
-  entry.manager === manager &&
-  (side === 'status'
-    ? entry.operation === 'Apply' && entry.subresource === 'status'
-    : entry.operation === 'Update' && (entry.subresource ?? '') === '')
-
+/** A writer's `Apply` entry that stands in another version becomes one of this version, as its next apply would make it. */
 function add(entries: readonly ManagedFieldsEntry[], { to, fields }: Moved, made: { apiVersion: string; time: string }) {
-  const at = entries.findIndex((entry) => entry.apiVersion === made.apiVersion && isEntryOf(entry, to))
-  const standing = entries[at]
-  if (standing) return entries.with(at, { ...standing, fieldsV1: union(treeOf(standing), fields) })
   const entry: ManagedFieldsEntry = {
     manager: to.manager,
     operation: to.side === 'status' ? 'Apply' : 'Update',
@@ -129,37 +121,23 @@ function add(entries: readonly ManagedFieldsEntry[], { to, fields }: Moved, made
     fieldsV1: fields,
     ...(to.side === 'status' ? { subresource: 'status' } : {}),
   }
-  return [...entries, entry]
+  const at = entries.findIndex((each) => isSameEntry(each, entry))
+  const standing = entries[at]
+  if (!standing) return [...entries, entry]
+  return entries.with(at, { ...standing, apiVersion: made.apiVersion, fieldsV1: union(treeOf(standing), fields) })
 }
 
 export type MigrationInput = Inheritance & {
-  /** As stored; gives the items of conditions and the version that is written. */
+  /** As stored; gives the items of conditions. */
   readonly object: KubeObject
   readonly entries: readonly ManagedFieldsEntry[]
-  /** Versions of the kind that the server serves, as `group/version`; the kind's own is among them. */
-  readonly served: readonly string[]
-}
-
-const isSameEntry = (a: ManagedFieldsEntry, b: ManagedFieldsEntry): boolean =>
-  a.manager === b.manager &&
-  a.operation === b.operation &&
-  (a.subresource ?? '') === (b.subresource ?? '') &&
-  a.apiVersion === b.apiVersion &&
-  (a.operation === 'Apply' || a.time === b.time)
-
-/** Of two entries of one manager, operation, subresource and version the server would keep one and drop the other's fields. */
-function merge(all: readonly ManagedFieldsEntry[], entry: ManagedFieldsEntry): ManagedFieldsEntry[] {
-  const at = all.findIndex((each) => isSameEntry(each, entry))
-  const standing = all[at]
-  return standing ? all.with(at, { ...standing, fieldsV1: union(treeOf(standing), treeOf(entry)) }) : [...all, entry]
 }
 
 /**
  * The entries with the documented paths of earlier managers moved to the documented writers, or undefined when there are none.
- * Everything else stays as it is: entries of others, what earlier managers hold beside the documented paths, all values. Only the
- * version of an entry that is not served any more is rewritten, since one such entry makes the server drop the whole list.
+ * Everything else stays as it is: entries of others, what earlier managers hold beside the documented paths, all values.
  */
-export function migrateEntries({ object, entries, served, ...given }: MigrationInput): ManagedFieldsEntry[] | undefined {
+export function migrateEntries({ object, entries, ...given }: MigrationInput): ManagedFieldsEntry[] | undefined {
   if (!isOurs(object, given.row)) return undefined
   const earlier = isEarlier(given)
   const apiVersion = apiVersionOf(given.row.kind)
@@ -174,9 +152,7 @@ export function migrateEntries({ object, entries, served, ...given }: MigrationI
     return isBare(parts.left) ? [] : [{ ...entry, fieldsV1: parts.left }]
   })
   if (!isChanged) return undefined
-  let usable: ManagedFieldsEntry[] = []
-  for (const entry of kept) usable = merge(usable, served.includes(entry.apiVersion ?? '') ? entry : { ...entry, apiVersion })
-  return moved.reduce<ManagedFieldsEntry[]>((all, { time, ...each }) => add(all, each, { apiVersion, time }), usable)
+  return moved.reduce<ManagedFieldsEntry[]>((all, { time, ...each }) => add(all, each, { apiVersion, time }), kept)
 }
 
 /** Who holds what, for people: `manager operation [subresource]` → field paths. */

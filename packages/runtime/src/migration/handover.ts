@@ -5,10 +5,9 @@
  */
 import { type KubeObject, keyOf, type ManagedFieldsEntry } from '../kind.ts'
 import type { OwnershipTable, ResourceOwnership } from '../ownership.ts'
+import { putOwnership } from '../ownership-patch.ts'
 import { count, type Judgement, judgeSafely, signalOf, targetOf, type WriterOptions } from '../write-refusal.ts'
 import { legacyPaths, migrateEntries } from './entries.ts'
-import { ownershipPatch } from './migrate-object.ts'
-import { servedVersions } from './served-versions.ts'
 
 /** What a status writer is given of it. */
 export type Handover<S, T> = {
@@ -50,11 +49,10 @@ export function createHandover<S, T>(options: HandoverOptions<S, T>): Handover<S
       return end(object, { is: 'gone', why: live ? 'recreated' : 'not-found' }, undefined)
     }
     const entries = live.metadata.managedFields ?? []
-    const served = await servedVersions(client, kind, entries, signal)
-    const moved = migrateEntries({ row, object: live, entries, served, writer: manager })
+    const moved = migrateEntries({ row, object: live, entries, writer: manager })
     if (!moved) return live
     try {
-      return await client.jsonPatch(kind, live.metadata, ownershipPatch(live, moved), { fieldManager: manager }, signal)
+      return await putOwnership({ client, kind, fieldManager: manager, signal }, live, moved)
     } catch (error) {
       const judgement = await judgeSafely(options, error, 'migrate', object, signal)
       signal.throwIfAborted()

@@ -2,4 +2,5 @@ export { type Inheritance, type LegacyPath, legacyPaths, type MigrationInput, mi
 export { createHandover, type Handover, type HandoverOptions } from './handover.ts'
 export { type MigrateAll, type Migrated, migrateAll } from './migrate-all.ts'
 export { type MigrateObject, type Migration, migrateObject } from './migrate-object.ts'
+export { type MigrationFlags, MigrationForbidden, type MigrationOfFlags, migrateByFlags } from './migration-flags.ts'
 export { type MigrationRun, runMigration } from './run-migration.ts'

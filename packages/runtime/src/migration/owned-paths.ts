@@ -1,6 +1,7 @@
 /** The paths of an ownership row that earlier software wrote for today's writers, as paths in managedFields. */
+import type { FieldPath } from '../field-tree.ts'
+import { statusFieldPath } from '../managed-fields.ts'
 import type { MetadataOwner, ResourceOwnership, StatusOwner } from '../ownership.ts'
-import type { FieldPath } from './fields.ts'
 
 export type OwnedPath = {
   /** As in the table, with `status.` in front where it is one: `status.vpc`, `status.conditions/Ready`, `metadata.labels/x`. */
@@ -13,17 +14,10 @@ export type OwnedPath = {
   readonly condition?: string
 }
 
-const conditionPrefix = 'conditions/'
-
-export const conditionsPath: FieldPath = ['f:status', 'f:conditions']
-
-export const conditionKey = (type: string): string => `k:${JSON.stringify({ type })}`
-
-function statusPath(owner: StatusOwner, owned: string): OwnedPath {
-  const of = { name: `status.${owned}`, manager: owner.writer, side: 'status' } as const
-  if (!owned.startsWith(conditionPrefix)) return { ...of, path: ['f:status', `f:${owned}`] }
-  const condition = owned.slice(conditionPrefix.length)
-  return { ...of, condition, path: [...conditionsPath, conditionKey(condition)] }
+function statusPath({ writer }: StatusOwner, owned: string): OwnedPath {
+  const [, condition] = /^conditions\/(.*)$/.exec(owned) ?? []
+  const of = { name: `status.${owned}`, path: statusFieldPath(owned), manager: writer, side: 'status' } as const
+  return condition === undefined ? of : { ...of, condition }
 }
 
 /** `metadata.labels/a.b/c` → `f:metadata`, `f:labels`, `f:a.b/c`. A finalizer is an item of a set, and told by its value. */

@@ -1,6 +1,6 @@
-import { ApiError } from '../api-error.ts'
-import type { Client } from '../client.ts'
-import { apiVersionOf, type Kind, type ManagedFieldsEntry } from '../kind.ts'
+import { ApiError } from './api-error.ts'
+import type { Client } from './client.ts'
+import { apiVersionOf, type Kind, type ManagedFieldsEntry } from './kind.ts'
 
 /**
  * Of the versions that these entries name, those in which the server serves the kind; the kind's own is taken as served. One
