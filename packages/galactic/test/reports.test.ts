@@ -212,7 +212,6 @@ test('someone else’s definition under the name is left alone and named; when i
     metadata: { ...at },
     spec: { config: 'not even JSON' },
   }
-  world.recorder.expect({ kind: foreign.kind, ...at, path: 'spec', why: 'someone else makes it' })
   await client().create(NetworkAttachmentDefinition, foreign, by, never)
   await client().create(VPCAttachment, attachmentOf(namespace, 'web-0', 'blue'), by, never)
   await attachmentIs(client(), at, 'in conflict', (found) => conditionOf(found, 'Ready') === 'False AttachmentDefinitionConflict')

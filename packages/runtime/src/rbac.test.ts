@@ -21,6 +21,11 @@ const table: OwnershipTable = [
     status: [owns('other')],
     metadata: [{ path: 'spec', writer: 'app', identity: 'app', when: '', verbs: ['delete', 'create'] }],
   },
+  {
+    kind: kind('Order'),
+    status: [{ ...owns('app'), statusOnly: true }],
+    metadata: [{ path: 'spec', writer: 'user', identity: 'user', when: '' }],
+  },
 ]
 
 const can = (identity: string) =>
@@ -32,6 +37,8 @@ test('an identity reads the kinds of its table and writes what its rows say', ()
   assert.deepEqual(can('app'), [
     '/namespaces: get list',
     'g.dev/childs: get list watch create delete',
+    'g.dev/orders/status: get patch',
+    'g.dev/orders: get list watch',
     'g.dev/owns/status: get patch',
     'g.dev/owns: get list watch patch',
   ])

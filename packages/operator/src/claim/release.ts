@@ -29,9 +29,14 @@ export async function release(parts: ClaimParts, claim: NetworkInterfaceClaim, s
   }
   if (!(await isLetGo(parts, claim, signal))) return waiting(`interface ${interfaceNameOf(claim)}`)
   await giveBackLeftovers(parts, claim, signal)
+  // Before the finalizer goes, which fences the name; but whoever fights over the status does not keep the claim by it.
+  const unsaid = await sayReleased(parts, claim, signal).then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  )
   await parts.claimWriter.removeFinalizer(claim, finalizers.claim, signal)
   parts.early.end(key)
-  await sayReleased(parts, claim, signal)
+  if (unsaid) throw unsaid.error
   return settled
 }
 
@@ -78,10 +83,7 @@ async function giveBackLeftovers(parts: ClaimParts, claim: NetworkInterfaceClaim
   else await parts.allocator.releaseClaim({ namespace, name, uid }, signal)
 }
 
-/**
- * Only where another finalizer keeps the claim: it would go on telling of an interface that is no longer its own. After our own
- * finalizer went, so that nobody who fights over the status keeps it.
- */
+/** Only where another finalizer keeps the claim: it would go on telling of an interface that is no longer its own. */
 async function sayReleased(parts: ClaimParts, claim: NetworkInterfaceClaim, signal: AbortSignal): Promise<void> {
   const others = (claim.metadata.finalizers ?? []).filter((one) => one !== finalizers.claim)
   if (others.length === 0) return
