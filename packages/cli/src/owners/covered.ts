@@ -1,5 +1,5 @@
 /** Which documented paths an entry of managedFields covers. Source: KEP-555, structured-merge-diff's fieldsV1. */
-import type { ManagedFieldsEntry } from 'kube-control-loop'
+import { isKeyOf, type ManagedFieldsEntry } from 'kube-control-loop'
 import { type Fields, isFields, pick } from './stored.ts'
 
 const condition = 'conditions/'
@@ -53,13 +53,22 @@ export function holdsValue(entry: ManagedFieldsEntry, path: string): boolean {
 
 const listed = { 'metadata.labels': 'f:labels', 'metadata.annotations': 'f:annotations' } as const
 
-/** Whether the entry covers a documented path outside the status, as the ownership tables write them. */
-export function coversOutside({ fieldsV1 }: ManagedFieldsEntry, path: string): boolean {
+/** Whether fields of a map cover one of the keys; any key where none is named. */
+function coversKey(map: unknown, keys: readonly string[] | undefined): boolean {
+  if (keys === undefined) return hasMore(map)
+  return isFields(map) && Object.keys(map).some((field) => keys.some((key) => isKeyOf(`f:${key}`, field)))
+}
+
+/**
+ * Whether the entry covers a documented path outside the status, as the ownership tables write them. `keys`: those of a map that
+ * are documented, where others are anybody's.
+ */
+export function coversOutside({ fieldsV1 }: ManagedFieldsEntry, path: string, keys?: readonly string[]): boolean {
   if (path === 'spec') return hasMore(pick(fieldsV1, 'f:spec')) || isFields(pick(fieldsV1, 'f:spec'))
   if (path === 'metadata.ownerReferences') return hasMore(pick(fieldsV1, 'f:metadata', 'f:ownerReferences'))
   for (const [prefix, field] of Object.entries(listed)) {
     const map = pick(fieldsV1, 'f:metadata', field)
-    if (path === prefix) return hasMore(map)
+    if (path === prefix) return coversKey(map, keys)
     if (path.startsWith(`${prefix}/`)) return isFields(map) && `f:${path.slice(prefix.length + 1)}` in map
   }
   const finalizer = /^metadata\.finalizers\/(.+)$/.exec(path)?.[1]

@@ -115,9 +115,16 @@ const table: { says: string; given: Given; want: string[] }[] = [
   },
   { says: 'a condition that nobody documents', given: { entries: [{ manager: 'evil', status: conditions('Mine') }] }, want: [] },
   {
-    says: 'a label of the interface',
-    given: { entries: [{ manager: 'kubectl-label', operation: 'Update', metadata: { 'f:labels': { 'f:a': {} } } }] },
+    says: 'a label of the interface that the claim hands on',
+    given: {
+      entries: [{ manager: 'kubectl-label', operation: 'Update', metadata: { 'f:labels': { 'f:compute.datumapis.com/a': {} } } }],
+    },
     want: ['second-writer metadata.labels kubectl-label'],
+  },
+  {
+    says: 'a label of somebody’s own on the interface',
+    given: { entries: [{ manager: 'kubectl-label', operation: 'Update', metadata: { 'f:labels': { '.': {}, 'f:a': {} } } }] },
+    want: [],
   },
   {
     says: 'an annotation of the interface that nobody documents',

@@ -92,9 +92,11 @@ export function statusWriters(object: KubeObject, path: string): Writer[] {
 /** Everybody who owns any part of a documented path outside the status. */
 export function metadataWriters(object: KubeObject, path: string): Writer[] {
   const row = rowOfObject(object)
-  const judged = { row, path, owners: row ? metadataOwnersOf(row, path) : [], isReserved: false }
+  const owners = row ? metadataOwnersOf(row, path) : []
+  const judged = { row, path, owners, isReserved: false }
+  const keys = owners.every((owner) => owner.keys) ? owners.flatMap((owner) => owner.keys ?? []) : undefined
   return entriesOf(object)
-    .filter((entry) => coversOutside(entry, path))
+    .filter((entry) => coversOutside(entry, path, keys?.length ? keys : undefined))
     .map((entry) => writerFrom(entry, standingOutside(entry, judged), true))
     .sort(byWeight)
 }

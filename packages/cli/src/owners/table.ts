@@ -16,7 +16,7 @@ export const rows: readonly Row[] = [
 ]
 
 /** A documented writer of one path. */
-export type Owner = Pick<StatusOwner, 'writer' | 'identity' | 'when' | 'anyManager'> & Pick<MetadataOwner, 'shared'>
+export type Owner = Pick<StatusOwner, 'writer' | 'identity' | 'when' | 'anyManager'> & Pick<MetadataOwner, 'shared' | 'keys'>
 
 /** Identities that one component has for itself; all others are roles that anybody may have whom permissions allow it. */
 const accounts = { nso: nsoAccount, galactic: galacticAccount } as const
