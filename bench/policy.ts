@@ -17,7 +17,7 @@ type Mode = (typeof modes)[number]
 /** Figure 6. Pairs in the order ABBA, so that a server that ages, and a noisy neighbour, count for both sides. */
 export async function measurePolicy(run: Run): Promise<Figure[]> {
   const { quick, print } = run
-  const pairs = quick ? 3 : 8
+  const pairs = quick ? 4 : 8
   const used: Record<Mode, number[]> = { without: [], Deny: [] }
   await burst(run)
   for (let pair = 0; pair < pairs; pair++) {

@@ -41,6 +41,7 @@ export const mutationGroups: readonly MutationGroup[] = [
     modules: ['cel.ts', 'enforced.ts', 'variables.ts', 'policy.ts'],
     tests: ['policy.test.ts'],
   },
+  { folder: `${runtime}/admission`, modules: ['own-write.ts'], tests: ['own-write.test.ts'] },
   { folder: `${runtime}/admission`, modules: ['in-force.ts'], tests: ['in-force.test.ts'] },
   { folder: 'packages/galactic/src', modules: ['write-once.ts'], tests: ['write-once.test.ts'] },
 ]

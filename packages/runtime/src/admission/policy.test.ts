@@ -131,7 +131,10 @@ test('a policy judges creations and updates of the object and of its status, and
   const { matchConstraints, matchConditions, validations } = specOf(ownershipPolicies(enforcement), 'widgets')
   assert.deepEqual(matchConstraints.resourceRules[0]?.resources, ['widgets', 'widgets/status'])
   assert.deepEqual(matchConstraints.resourceRules[0]?.operations, ['CREATE', 'UPDATE'])
-  assert.equal(matchConditions, undefined)
+  assert.deepEqual(
+    matchConditions?.map(({ name }) => name),
+    ['is-not-plainly-the-writers-own'],
+  )
   assert.deepEqual(
     validations.map(({ reason }) => reason),
     ['Forbidden'],

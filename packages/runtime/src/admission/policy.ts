@@ -7,6 +7,7 @@ import type { Manifest } from '../manifest.ts'
 import type { OwnershipTable } from '../ownership.ts'
 import { anyOf, listOf, quoted } from './cel.ts'
 import { type EnforcedKind, enforcedKinds, type Pass, type PathGroup, reservedManagers } from './enforced.ts'
+import { ownWrite } from './own-write.ts'
 import { isOneOf, mayPass, takenOf, usersOf, variablesOf } from './variables.ts'
 
 export type OwnershipEnforcement = {
@@ -115,6 +116,7 @@ function kindPolicy(enforced: EnforcedKind, enforcement: OwnershipEnforcement): 
   const allows = judgements.map((each) => `(${each.allows})`).join('\n&& ')
   const isAllowed = [isNoParameter(enforcement), ...isForeign(enforced), `(${allows})`].join('\n|| ')
   const faults = judgements.map((each) => `!(${each.allows}) ?\n${each.fault}`)
+  const own = ownWrite(enforced, reserved)
   return {
     apiVersion: admissionVersion,
     kind: 'ValidatingAdmissionPolicy',
@@ -123,6 +125,7 @@ function kindPolicy(enforced: EnforcedKind, enforcement: OwnershipEnforcement): 
       failurePolicy: 'Fail',
       paramKind,
       matchConstraints: rules(enforced),
+      ...(own ? { matchConditions: [{ name: 'is-not-plainly-the-writers-own', expression: `!(${own})` }] } : {}),
       variables: [
         ...variablesOf(enforced, identitiesOf(enforced, closed, reserved), reserved),
         ...enforced.groups.map(({ id, passes }) => ({ name: `writers_${id}`, expression: writers(passes, parameters) })),
