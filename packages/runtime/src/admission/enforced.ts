@@ -5,7 +5,7 @@ import type { MetadataOwner, OwnershipTable, ResourceOwnership, StatusOwner } fr
 export type Pass = {
   readonly identity: string
   /** The documented name first, then those of the previous release; an empty string is a request without a field manager. */
-  readonly managers: readonly string[]
+  readonly managers: readonly [documented: string, ...former: string[]]
   /** The identity chooses its own manager; any that no other writer has. */
   readonly anyManager: boolean
 }

@@ -34,24 +34,39 @@ test('anybody may make an object of which nothing but finalizers is enforced', (
   const finalizers = metadata('metadata1', ['metadata.finalizers/f', 'metadata.finalizers/g'], pass('painter'))
   assert.deepEqual(clauses(finalizers), [plain])
   assert.ok(!clauses(finalizers, metadata('metadata2', ['spec'], pass('painter'))).includes(plain))
+  const together = metadata('metadata1', ['metadata.finalizers/f', 'spec'], pass('painter'))
+  assert.deepEqual(clauses(together), [`(${creates} && ${by('painter')} && ${withoutStatus})`])
 })
 
-test('beside other writers and reserved paths, only as long as theirs are as they were and come to nobody', () => {
-  const [clause = '', ...more] = clauses(
-    status('status1', ['phase'], pass('painter')),
-    status('status2', ['conditions/Held'], pass('its own', { identity: 'holder', anyManager: true })),
-    status('reserved', ['gloss']),
-  )
-  assert.deepEqual(more, [plain])
-  for (const part of [
-    `['gloss'].all(f, object.?status[?f] == oldObject.?status[?f])`,
-    `['Held'].all(t, object.?status.?conditions.orValue([]).filter(c, c.?type.orValue('') == t) == oldObject.?status.?conditions.orValue([]).filter(c, c.?type.orValue('') == t))`,
-    `!object.?metadata.?managedFields.orValue([]).exists(e, e.?manager.orValue('') == 'painter' && ['f:gloss'].exists(k, k in e[?'fieldsV1'][?'f:status'].orValue({})))`,
-    `!object.?metadata.?managedFields.orValue([]).exists(e, e.?manager.orValue('') == 'painter' && ['k:{"type":"Held"}'].exists(k, k in e[?'fieldsV1'][?'f:status'][?'f:conditions'].orValue({})))`,
-  ])
-    assert.ok(clause.includes(` && ${part}`), part)
-  assert.equal(clause.split(' && ').filter((part) => part === onStatus || part === `(${onStatus}`).length, 1)
-})
+const mine = `!object.?metadata.?managedFields.orValue([]).exists(e, e.?manager.orValue('') == 'painter' &&`
+const heldIsUntouched = [
+  `['Held'].all(t, object.?status.?conditions.orValue([]).filter(c, c.?type.orValue('') == t) == oldObject.?status.?conditions.orValue([]).filter(c, c.?type.orValue('') == t))`,
+  `${mine} ['k:{"type":"Held"}'].exists(k, k in e[?'fieldsV1'][?'f:status'][?'f:conditions'].orValue({})))`,
+]
+const glossIsUntouched = [
+  `['gloss'].all(f, object.?status[?f] == oldObject.?status[?f])`,
+  `${mine} ['f:gloss'].exists(k, k in e[?'fieldsV1'][?'f:status'].orValue({})))`,
+]
+const holder = pass('its own', { identity: 'holder', anyManager: true })
+const painters = status('status1', ['phase'], pass('painter'))
+const besides: { says: string; others: PathGroup[]; want: string[] }[] = [
+  { says: 'a condition of another writer', others: [status('status2', ['conditions/Held'], holder)], want: heldIsUntouched },
+  { says: 'a reserved field', others: [status('reserved', ['gloss'])], want: glossIsUntouched },
+  {
+    says: 'both in one group',
+    others: [status('status2', ['gloss', 'conditions/Held'], holder)],
+    want: [...glossIsUntouched, ...heldIsUntouched],
+  },
+  {
+    says: 'what is outside the status, which such a write cannot reach',
+    others: [metadata('metadata1', ['metadata.finalizers/f'], pass('mixer'))],
+    want: [],
+  },
+]
+for (const { says, others, want } of besides)
+  test(`a status beside ${says} is the writer’s own as long as that is as it was and comes to nobody`, () => {
+    assert.deepEqual(clauses(painters, ...others), [`(${[onStatus, by('painter'), ...want].join(' && ')})`, plain])
+  })
 
 test('an object is made by whoever writes all of it but finalizers, which may come with it', () => {
   const made = [

@@ -37,7 +37,7 @@ function isUntouched({ paths }: PathGroup, writer: string): string[] {
 function ownStatus(group: PathGroup, groups: readonly PathGroup[]): string[] {
   return group.passes
     .filter(({ anyManager }) => !anyManager)
-    .map(({ identity, managers: [writer = ''] }) => {
+    .map(({ identity, managers: [writer] }) => {
       const others = groups.filter((each) => each !== group && each.on === 'status')
       const own = [`request.?subResource.orValue('') == 'status'`, `${manager} == ${quoted(writer)}`, isUser(identity)]
       return [...own, ...others.flatMap((each) => isUntouched(each, writer))].join(' && ')
@@ -51,11 +51,11 @@ function ownCreation(groups: readonly PathGroup[]): string[] {
   const concerned = groups.filter(({ on, paths }) => on === 'metadata' && !paths.every(isFinalizer))
   const [first, ...rest] = concerned
   const writers = first?.passes.filter(
-    ({ anyManager, identity, managers: [writer = ''] }) =>
+    ({ anyManager, identity, managers: [writer] }) =>
       !anyManager &&
       rest.every(({ passes }) => passes.some((pass) => pass.identity === identity && pass.managers.includes(writer))),
   )
-  return (writers ?? []).map(({ identity, managers: [writer = ''] }) =>
+  return (writers ?? []).map(({ identity, managers: [writer] }) =>
     [
       `request.operation == 'CREATE'`,
       `${manager} == ${quoted(writer)}`,
