@@ -80,7 +80,7 @@ for (const application of applications) {
       const at = `${kind}.conditions/${type} ${status}`
       assert.deepEqual(gaps(changed(others)), [`${at} ${reason} has no text`])
       assert.ok(text)
-      assert.deepEqual(gaps(changed({ ...texts[status], [reason]: { ...text, todo: ' ' } })), [`${at} ${reason} has no text`])
+      assert.deepEqual(gaps(changed({ ...texts[status], [reason]: { ...text, remedy: ' ' } })), [`${at} ${reason} has no text`])
       assert.deepEqual(gaps(changed({ ...texts[status], Odd: text })), [`${at} Odd has a text and is not listed`])
     }
   })
@@ -96,9 +96,9 @@ for (const application of applications) {
       for (const path of paths) assert.ok(section.includes(`| \`${path}\``), `${kind.kind} ${path}`)
       for (const types of Object.values(application.reasons[kind.kind] ?? {}))
         for (const texts of Object.values(types))
-          for (const [reason, { means, todo }] of Object.entries(texts)) {
+          for (const [reason, { means, remedy }] of Object.entries(texts)) {
             const line = section.split('\n').find((one) => one.includes(`| \`${reason}\` |`) && one.includes(means.slice(0, 20)))
-            assert.ok(line?.includes(todo.slice(0, 20)), `${kind.kind} ${reason}`)
+            assert.ok(line?.includes(remedy.slice(0, 20)), `${kind.kind} ${reason}`)
           }
     }
   })

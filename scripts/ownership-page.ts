@@ -84,7 +84,7 @@ function reasonsOf({ conditions, reasons }: Application, kind: string): Told[] {
       for (const reason of definition.reasons[status]) {
         const text = reasons[kind]?.[type]?.[status]?.[reason]
         if (!text) throw new Error(`${kind}.conditions/${type} ${status} ${reason} has no text`)
-        const id = `${reason} ${text.means} ${text.todo}`
+        const id = `${reason} ${text.means} ${text.remedy}`
         const one = told.get(id) ?? { reason, text, on: new Map() }
         one.on.set(type, [...(one.on.get(type) ?? []), status])
         told.set(id, one)
@@ -108,7 +108,7 @@ function reasonSection(application: Application, kind: string): string[] {
   if (told.length === 0) return []
   return [
     ...head('reason', 'on', 'means', 'what to do'),
-    ...told.map(({ reason, text, on }) => row(code(reason), places(on), text.means, text.todo)),
+    ...told.map(({ reason, text, on }) => row(code(reason), places(on), text.means, text.remedy)),
     ...openReasons(application, kind),
     '',
   ]

@@ -7,6 +7,7 @@ import { standInNodeManifests } from 'galactic/testing'
 import { apiVersionOf, type OwnershipMode } from 'kube-control-loop'
 import { type ApiConnection, connect, installManifests, type KubeObject, parseManifests } from 'kube-localplane'
 import { enforceOwnership } from './ownership.ts'
+import { servesAdmission } from './served.ts'
 
 export type InstallRequest = {
   kubeconfigPath: string
@@ -27,7 +28,7 @@ export async function install({ kubeconfigPath, policy, ownership, log, signal }
   const joint = parseManifests(await readFile(path.join(root, 'deploy', 'data-planes', 'galactic.yaml'), 'utf8'))
   const { localCrds, withPolicy } = await withConnection(kubeconfigPath, async (connection) => ({
     localCrds: await missingCrds(connection, galactic.local as KubeObject[]),
-    withPolicy: policy ?? (await servesMutatingPolicies(connection)),
+    withPolicy: policy ?? (await servesAdmission(connection, 'mutatingadmissionpolicies')),
   }))
   const manifests = [
     ...[...nso.crds, ...galactic.crds, ...localCrds],
@@ -74,10 +75,4 @@ async function missingCrds(connection: ApiConnection, crds: readonly KubeObject[
   }
   const found = await Promise.all(crds.map(stands))
   return crds.filter((_, index) => !found[index])
-}
-
-async function servesMutatingPolicies(connection: ApiConnection): Promise<boolean> {
-  const { body } = await connection.request({ path: '/apis/admissionregistration.k8s.io/v1' })
-  const resources = (body as { resources?: { name: string }[] } | undefined)?.resources ?? []
-  return resources.some(({ name }) => name === 'mutatingadmissionpolicies')
 }

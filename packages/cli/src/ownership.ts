@@ -2,9 +2,6 @@
 import { enforcement as nsoEnforcement, ownershipProbes as nsoProbes } from '@nso/api'
 import { enforcement as galacticEnforcement, ownershipProbes as galacticProbes } from 'galactic/manifests'
 import {
-  createAccessSource,
-  createClient,
-  createHttpTransport,
   modeLabel,
   type OwnershipEnforcement,
   type OwnershipMode,
@@ -16,6 +13,8 @@ import {
   systemClock,
 } from 'kube-control-loop'
 import { type ApiConnection, connect, installManifests, type KubeObject } from 'kube-localplane'
+import { openCluster } from './cluster.ts'
+import { servesAdmission } from './served.ts'
 
 export type OwnershipRequest = {
   kubeconfigPath: string
@@ -39,7 +38,7 @@ const apps: readonly App[] = [
 export async function enforceOwnership(request: OwnershipRequest): Promise<void> {
   const connection = await connect(request.kubeconfigPath)
   try {
-    if (!(await servesPolicies(connection))) {
+    if (!(await servesAdmission(connection, 'validatingadmissionpolicies'))) {
       request.log('ownership is not enforced: this server does not serve ValidatingAdmissionPolicy v1')
       return
     }
@@ -48,12 +47,6 @@ export async function enforceOwnership(request: OwnershipRequest): Promise<void>
   } finally {
     connection.close()
   }
-}
-
-async function servesPolicies(connection: ApiConnection): Promise<boolean> {
-  const { body } = await connection.request({ path: '/apis/admissionregistration.k8s.io/v1' })
-  const resources = (body as { resources?: { name: string }[] } | undefined)?.resources ?? []
-  return resources.some(({ name }) => name === 'validatingadmissionpolicies')
 }
 
 type Parameters = { metadata: { labels?: Record<string, string> }; data?: Record<string, string> }
@@ -86,12 +79,10 @@ async function readParameters(connection: ApiConnection, enforcement: OwnershipE
 }
 
 async function untilInForce(kubeconfig: string, app: Pick<App, 'enforcement' | 'probes'>, signal: AbortSignal): Promise<number> {
-  const access = createAccessSource({ clock: systemClock, kubeconfig })
-  const transport = createHttpTransport({ access, clock: systemClock, userAgent: 'nso-cli/0.1.0' })
+  const { client, close } = await openCluster({ kubeconfig, retryForMs: 10_000 })
   try {
-    const client = createClient(transport, { clock: systemClock, jitter: Math.random })
     return await ownershipInForce({ ...app, client, clock: systemClock, signal })
   } finally {
-    await transport.close()
+    await close()
   }
 }

@@ -39,7 +39,7 @@ export type ReasonText = {
   /** What is the case. */
   readonly means: string
   /** What to do about it, and where. */
-  readonly todo: string
+  readonly remedy: string
 }
 
 type ConditionsByKind = Readonly<Record<string, Readonly<Record<string, ConditionDefinition>>>>

@@ -34,7 +34,7 @@ function metadataGaps({ kind, metadata }: ResourceOwnership): string[] {
 function reasonGaps(at: string, listed: readonly string[], texts: Readonly<Record<string, ReasonText>> = {}): string[] {
   return [
     ...listed
-      .filter((reason) => !isText(texts[reason]?.means) || !isText(texts[reason]?.todo))
+      .filter((reason) => !isText(texts[reason]?.means) || !isText(texts[reason]?.remedy))
       .map((reason) => `${at} ${reason} has no text`),
     ...Object.keys(texts)
       .filter((reason) => !listed.includes(reason))

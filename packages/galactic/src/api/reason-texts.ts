@@ -5,7 +5,7 @@
 import type { ReasonText, ReasonTexts } from 'kube-control-loop'
 import type { conditionsByKind } from './conditions.ts'
 
-const say = (means: string, todo: string): ReasonText => ({ means, todo })
+const say = (means: string, remedy: string): ReasonText => ({ means, remedy })
 
 const nothing = 'Nothing.'
 
