@@ -10,12 +10,41 @@ const root = path.resolve(import.meta.dirname, '..')
 const arrows: Readonly<Record<string, { sources: readonly string[]; tests: readonly string[] }>> = {
   runtime: { sources: [], tests: ['kube-control-loop', 'kube-localplane'] },
   localplane: { sources: [], tests: ['kube-localplane'] },
+  multus: { sources: ['kube-control-loop'], tests: ['kube-multus', 'kube-localplane'] },
   api: { sources: ['kube-control-loop'], tests: ['@nso/api', 'kube-localplane'] },
-  galactic: { sources: ['kube-control-loop'], tests: ['galactic', 'kube-localplane'] },
+  galactic: { sources: ['kube-control-loop', 'kube-multus'], tests: ['galactic', 'kube-localplane'] },
+  bridge: { sources: ['kube-control-loop', 'kube-multus'], tests: ['kube-bridge', 'kube-localplane'] },
   operator: { sources: ['@nso/api', 'kube-control-loop'], tests: ['@nso/operator', 'galactic', 'kube-localplane'] },
-  cli: { sources: ['@nso/api', '@nso/operator', 'galactic', 'kube-control-loop', 'kube-localplane'], tests: ['@nso/cli'] },
+  // Its `planes/` bring the data planes of this repository to the suite, whose `src/` names none of them.
+  conformance: {
+    sources: ['@nso/api', '@nso/operator', 'kube-control-loop'],
+    tests: ['@nso/conformance', 'galactic', 'kube-bridge', 'kube-multus', 'kube-localplane'],
+  },
+  cli: {
+    sources: [
+      '@nso/api',
+      '@nso/conformance',
+      '@nso/operator',
+      'galactic',
+      'kube-bridge',
+      'kube-control-loop',
+      'kube-localplane',
+      'kube-multus',
+    ],
+    tests: ['@nso/cli'],
+  },
 }
-const ours = ['kube-control-loop', 'kube-localplane', '@nso/api', '@nso/operator', '@nso/cli', 'galactic']
+const ours = [
+  'kube-control-loop',
+  'kube-localplane',
+  'kube-multus',
+  'kube-bridge',
+  '@nso/api',
+  '@nso/conformance',
+  '@nso/operator',
+  '@nso/cli',
+  'galactic',
+]
 
 type Import = { file: string; specifier: string }
 

@@ -120,7 +120,7 @@ const plants: Plant[] = [
     says: 'NSO’s own role, for everybody with a name',
     breaks: 'Galactic holds no verb on NSO’s group',
     plant: planted(groupBinding('system:authenticated', 'nso')),
-    named: `config/nso/rbac/nso.yaml: ClusterRole nso-core rule 0: groups ["${nsoGroup}"], resources ["networkinterfaceclaims","networks"], verbs ["get","list","watch","patch"]; by ClusterRole nso, ClusterRoleBinding planted (planted.yaml)`,
+    named: `config/nso/rbac/nso.yaml: ClusterRole nso-core rule 0: groups ["${nsoGroup}"], resources ["networkinterfaceclaims","networks","dataplanes"], verbs ["get","list","watch","patch"]; by ClusterRole nso, ClusterRoleBinding planted (planted.yaml)`,
   },
   {
     says: 'a wildcard in a group that Galactic has',

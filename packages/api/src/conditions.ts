@@ -30,6 +30,8 @@ export const rejectReasons = [
   'AddressClassMissing',
   'ReclaimPolicyMismatch',
   'SubnetGatewayUnusable',
+  'AttachmentModeNotSupported',
+  'AddressFamilyNotSupported',
   ...allocationRefusals,
 ] as const
 export type RejectReason = (typeof rejectReasons)[number]
@@ -46,7 +48,14 @@ export const Prepared = reportedCondition(
   'Prepared',
   {
     True: ['AttachmentReady'],
-    False: ['AwaitingVPC', 'AwaitingVPCIdentifier', 'AwaitingNetworkContext', ...noReport],
+    False: [
+      'AwaitingVPC',
+      'AwaitingVPCIdentifier',
+      'AwaitingNetworkContext',
+      'AttachmentRefused',
+      'NetworkObjectForeign',
+      ...noReport,
+    ],
     Unknown: notKnown,
   },
   ['False', 'Unknown'],
@@ -125,10 +134,10 @@ export const subnetConditions = {
 } as const
 
 export const dataPlaneConditions = {
-  /** The templates are sound and it is the data plane of at least one location. */
+  /** The templates are sound, NSO knows the contract, and it is the data plane of at least one location. */
   Accepted: condition('Accepted', {
     True: ['Accepted'],
-    False: ['InvalidTemplate', 'KindNotAllowed', 'LocationsServedByAnother'],
+    False: ['InvalidTemplate', 'UnknownField', 'KindNotAllowed', 'ContractUnsupported', 'LocationsServedByAnother', 'Deleting'],
     Unknown: seed,
   }),
   /** The kinds are served. */

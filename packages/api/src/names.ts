@@ -13,6 +13,8 @@ export const finalizers = {
   network: 'networking.datumapis.com/network-controller',
   /** On a network whose prefix is held at an address service. */
   networkPrefix: 'networking.datumapis.com/network-prefix-release',
+  /** On a data plane while it serves interfaces; data-plane controller only. */
+  dataPlane: 'networking.datumapis.com/data-plane-in-use',
 } as const
 
 export const annotations = {

@@ -250,7 +250,16 @@ const dataPlane: DocumentedOwnership = {
   kind: DataPlane,
   status: [statusOwners.dataPlane],
   texts: statusTexts.dataPlane,
-  metadata: [byOther('administrator', 'spec', 'at installation', 'whoever installs the data plane')],
+  metadata: [
+    byOther('administrator', 'spec', 'at installation', 'whoever installs the data plane'),
+    byNso(
+      managers.dataPlane,
+      finalizer(finalizers.dataPlane),
+      'before it is offered to any interface; removed when it is deleted and serves none',
+      held,
+      ['patch'],
+    ),
+  ],
 }
 
 export const ownership: readonly DocumentedOwnership[] = [

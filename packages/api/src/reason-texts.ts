@@ -94,6 +94,14 @@ const rejections = {
     'A Subnet of a wanted family starts at the last address there is, so it has no gateway.',
     'Correct the Subnet that the message names.',
   ),
+  AttachmentModeNotSupported: say(
+    'The data plane of this location does not offer the attachment mode that the claim asks for. Nothing was made.',
+    'Make a new claim with a mode that the message names, or serve the location with another data plane.',
+  ),
+  AddressFamilyNotSupported: say(
+    'The data plane of this location does not carry an address family that the claim asks for. Nothing was made.',
+    'Make a new claim for families that the message names, or serve the location with another data plane.',
+  ),
   ...allocationRefusals,
 } as const satisfies Readonly<Record<RejectReason, ReasonText>>
 
@@ -153,6 +161,14 @@ const translatedPrepared = {
     AwaitingNetworkContext: say(
       'A data plane waits for the network context.',
       'See whether NetworkContext <network>-<location> exists and is Ready.',
+    ),
+    AttachmentRefused: say(
+      'The API server takes the attachment in no form: the data plane’s schema or a policy is against it.',
+      'The message has the server’s words. Correct the templates of the DataPlane, or what the claim asks for.',
+    ),
+    NetworkObjectForeign: say(
+      'An object of somebody else has the name of the network’s object, so the interface is not attached to it.',
+      'Remove the object that the message names, or use another network name.',
     ),
     ...noDataPlane,
   },
@@ -274,13 +290,25 @@ export const reasonTexts = {
           'A template does not compile, or spec lacks a part.',
           'Correct what the message names, with its place.',
         ),
+        UnknownField: say(
+          'A template or report names a field that the served schema of its kind lacks.',
+          'Correct what the message names, or install the version of the data plane’s CRDs that has the field.',
+        ),
         KindNotAllowed: say(
           'The templates name a kind that may not be made for users, such as one of Kubernetes itself.',
           'Name a kind of the data plane.',
         ),
+        ContractUnsupported: say(
+          'The DataPlane follows a version of the contract that this NSO does not know.',
+          'Install a newer NSO, or the DataPlane for a version that the message names.',
+        ),
         LocationsServedByAnother: say(
           'Another DataPlane, with more exact locations or older, serves all of them.',
           'Change spec.locations of one of them.',
+        ),
+        Deleting: say(
+          'It is being deleted, takes no new interfaces, and stays until those it serves are gone.',
+          'Delete the claims that the message names, or wait for them to go.',
         ),
       },
       Unknown: { Pending: pending },

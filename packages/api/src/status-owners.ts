@@ -96,8 +96,6 @@ export const statusOwners = {
   dataPlane: {
     writer: managers.dataPlane,
     identity: nso,
-    // What a data plane is asked for is the administrator's alone.
-    statusOnly: true,
     owns: ['conditions/Accepted', 'conditions/Installed', 'conditions/Permitted'],
     when: 'when the data plane is written, and when its kinds or permissions come or go',
   },

@@ -70,7 +70,9 @@ describe('the account of NSO', () => {
     },
     { says: 'makes interfaces', given: { ...own, resource: 'networkinterfaces', verb: 'create' }, want: true },
     { says: 'does not delete claims', given: { ...own, resource: 'networkinterfaceclaims', verb: 'delete' }, want: false },
-    { says: 'does not write data planes', given: { ...own, resource: 'dataplanes', verb: 'patch' }, want: false },
+    { says: 'holds data planes by a finalizer', given: { ...own, resource: 'dataplanes', verb: 'patch' }, want: true },
+    { says: 'makes no data planes', given: { ...own, resource: 'dataplanes', verb: 'create' }, want: false },
+    { says: 'deletes no data planes', given: { ...own, resource: 'dataplanes', verb: 'delete' }, want: false },
     {
       says: 'renews its lease',
       given: { group: 'coordination.k8s.io', resource: 'leases', verb: 'update', namespace: 'nso-system' },

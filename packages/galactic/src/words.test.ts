@@ -14,7 +14,7 @@ function filesUnder(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
-for (const folder of ['packages/galactic', 'packages/runtime', 'config/galactic']) {
+for (const folder of ['packages/galactic', 'packages/runtime', 'packages/multus', 'config/galactic']) {
   test(`${folder} names nothing of the system that asks for attachments`, () => {
     const files = filesUnder(folder)
     assert.ok(files.length > 0)
@@ -28,9 +28,9 @@ test('no file is named after it', () => {
   assert.deepEqual(files.flatMap(foreignWords), [])
 })
 
-test('it is imported nowhere: galactic depends on the runtime and public libraries only', () => {
+test('it is imported nowhere: galactic depends on the runtime, what Multus says, and public libraries only', () => {
   const { dependencies } = JSON.parse(readFileSync(join(repository, 'packages/galactic/package.json'), 'utf8'))
-  assert.deepEqual(Object.keys(dependencies).sort(), ['commander', 'kube-control-loop', 'prom-client', 'typebox'])
+  assert.deepEqual(Object.keys(dependencies).sort(), ['commander', 'kube-control-loop', 'kube-multus', 'prom-client', 'typebox'])
 })
 
 test('the list of words finds what it is for, and leaves alone what only looks alike', () => {

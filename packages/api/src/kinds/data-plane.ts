@@ -5,12 +5,16 @@ import {
   freeObject,
   list,
   type ObjectOf,
+  oneOf,
   optional,
   record,
   seeded,
   text,
 } from 'kube-control-loop'
-import { age, conditionColumn, group, version } from './group.ts'
+import { addressFamily, age, attachmentModes, conditionColumn, group, version } from './group.ts'
+
+/** Versions of the contract for data planes (docs/contracts/data-plane.md) that this release follows, oldest first. */
+export const contractVersions = ['v1'] as const
 
 /** Kinds that no template may make: writing them for whoever may write a DataPlane would lend out NSO's own power. */
 const allowedKind = [
@@ -69,6 +73,21 @@ const conditionName = (description: string) =>
 
 const expression = (description: string) => optional(text({ description, minLength: 1, maxLength: 4096 }))
 
+/** What its attachments were made of must stay readable and removable, so neither kind moves; versions may. */
+const sameKind = (part: string) =>
+  `self.${part}.kind == oldSelf.${part}.kind && self.${part}.apiVersion.split('/')[0] == oldSelf.${part}.apiVersion.split('/')[0]`
+const kindsStay = [
+  { rule: sameKind('attachment'), message: 'group and kind of spec.attachment cannot be changed; make another DataPlane' },
+  {
+    rule: `!has(oldSelf.network) || (has(self.network) && ${sameKind('network')})`,
+    message: 'group and kind of spec.network cannot be changed or removed; make another DataPlane',
+  },
+]
+const saysWhatItReports = {
+  rule: "!has(self.capabilities) || !has(self.capabilities.programmed) || (self.capabilities.programmed == 'Reported') == has(self.report.programmed)",
+  message: 'spec.capabilities.programmed must be Reported exactly when spec.report.programmed names a condition',
+}
+
 /** How interfaces are realised in some locations: what to make for them and how to read the answer. */
 export const DataPlane = defineKind({
   group,
@@ -80,6 +99,7 @@ export const DataPlane = defineKind({
   columns: [
     { name: 'Locations', type: 'string', jsonPath: '.spec.locations' },
     { name: 'Attachment', type: 'string', jsonPath: '.spec.attachment.kind' },
+    { name: 'Contract', type: 'string', jsonPath: '.spec.contract', priority: 1 },
     conditionColumn('Accepted', 'Accepted'),
     conditionColumn('Installed', 'Installed'),
     conditionColumn('Permitted', 'Permitted'),
@@ -87,6 +107,13 @@ export const DataPlane = defineKind({
   ],
   spec: record(
     {
+      contract: text({
+        description: 'Version of the contract for data planes that this one follows.',
+        minLength: 2,
+        maxLength: 8,
+        pattern: '^v[1-9][0-9]*$',
+        default: contractVersions[0],
+      }),
       locations: list(
         text({
           minLength: 1,
@@ -99,6 +126,34 @@ export const DataPlane = defineKind({
           minItems: 1,
           maxItems: 64,
         },
+      ),
+      capabilities: optional(
+        record(
+          {
+            attachmentModes: optional(
+              list(oneOf(attachmentModes, { description: 'A mode.' }), {
+                description: 'Attachment modes that it offers. Absent: all.',
+                minItems: 1,
+                maxItems: attachmentModes.length,
+                'x-kubernetes-list-type': 'set',
+              }),
+            ),
+            addressFamilies: optional(
+              list(addressFamily('A family.'), {
+                description: 'Address families that it carries. Absent: all.',
+                minItems: 1,
+                maxItems: 2,
+                'x-kubernetes-list-type': 'set',
+              }),
+            ),
+            programmed: optional(
+              oneOf(['Reported', 'NotReported'], {
+                description: 'Whether it reports that traffic flows. Absent: as spec.report says.',
+              }),
+            ),
+          },
+          { description: 'What it can do. Claims that ask for more are rejected before anything is made for them.' },
+        ),
       ),
       network: optional(template('One object for each network context.')),
       attachment: template('One object for each bound interface.'),
@@ -114,7 +169,10 @@ export const DataPlane = defineKind({
         { description: 'How the state of an attachment is read.' },
       ),
     },
-    { description: 'What to make for networks and interfaces, and how to read the report.' },
+    {
+      description: 'What to make for networks and interfaces, and how to read the report.',
+      rules: [...kindsStay, saysWhatItReports],
+    },
   ),
   status: record(
     {

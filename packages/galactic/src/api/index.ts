@@ -1,7 +1,8 @@
 /** The kinds that Galactic serves and reads, their conditions, and who writes what. */
+
+export { NetworkAttachmentDefinition } from 'kube-multus'
 export { attachmentConditions, conditionsByKind, vpcConditions } from './conditions.ts'
 export { type AttachmentMode, attachmentModes, group, routingGroup, routingVersion, version } from './group.ts'
-export { NetworkAttachmentDefinition } from './network-attachment-definition.ts'
 export {
   type AttachmentStatusIntent,
   annotations,

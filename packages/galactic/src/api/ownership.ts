@@ -7,7 +7,7 @@ import {
   type StatusOf,
   type StatusOwner,
 } from 'kube-control-loop'
-import { NetworkAttachmentDefinition } from './network-attachment-definition.ts'
+import { NetworkAttachmentDefinition } from 'kube-multus'
 import { BGPAdvertisement, BGPRouter } from './routing.ts'
 import { statusTexts } from './status-texts.ts'
 import { VPC } from './vpc.ts'

@@ -9,6 +9,7 @@ import { compileSpec, createPlane, isAllowed } from './plane.ts'
 import { TemplateError } from './template.ts'
 
 const spec: DataPlane['spec'] = {
+  contract: 'v1',
   locations: ['*'],
   attachment: {
     apiVersion: 'planes.example.dev/v1',

@@ -16,7 +16,7 @@ function aPlane(name: string, kind = 'ToyAttachment'): CompiledPlane {
       apiVersion: 'networking.datumapis.com/v1alpha',
       kind: 'DataPlane',
       metadata: { name, uid: `${name}-uid` },
-      spec: { locations: ['*'], attachment, report: { prepared: { condition: 'Ready' } } },
+      spec: { contract: 'v1', locations: ['*'], attachment, report: { prepared: { condition: 'Ready' } } },
     },
     attachmentKind: { apiVersion: attachment.apiVersion, kind },
     networkKind: undefined,

@@ -1,0 +1,1 @@
+export { NetworkAttachmentDefinition } from 'kube-multus'

@@ -1,0 +1,2 @@
+/** The bridge data plane, for programs that run it in process. */
+export { NetworkAttachmentDefinition } from 'kube-multus'
