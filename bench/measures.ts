@@ -121,7 +121,7 @@ export async function measureLatency({ real, floor, quick, print }: Run): Promis
 
 const pidsOf = ({ system, plane }: Real) => ({
   nso: system.nso.pid,
-  galactic: system.galactic.pid,
+  galactic: system.dataPlane.pid,
   'user and node': process.pid,
   ...plane.pids(),
 })

@@ -1,7 +1,7 @@
 /** The real system of a run, and single claims brought through it. */
 import { AddressLease, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import { parseMetrics, sumOf } from '@nso/cli/report'
-import { ensureNamespace, ensureNetwork, isTrue } from '@nso/cli/run-samples'
+import { ensureNamespace, ensureNetworks, isTrue } from '@nso/cli/run-samples'
 import { sampleNamespace, sampleNetwork } from '@nso/cli/samples'
 import { type System, startSystem } from '@nso/cli/system'
 import { followWorld, type World } from '@nso/cli/world'
@@ -63,7 +63,7 @@ export async function startReal(dir: string, log: (line: string) => void, signal
     }
     await withWorld(async (world) => {
       await ensureNamespace(world, namespace, signal)
-      await ensureNetwork(world, signal)
+      await ensureNetworks(world, signal)
     })
     const user = await startUser(
       system.kubeconfigPath,
@@ -110,8 +110,8 @@ async function prepare(
   return { preparedMs: preparedAt - started, readyMs: readyAt - started, shownBy }
 }
 
-async function counters({ nso, galactic }: System): Promise<Counters> {
-  const pages = await Promise.all([nso, galactic].map(async ({ metricsUrl }) => (await fetch(`${metricsUrl}/metrics`)).text()))
+async function counters({ nso, dataPlane }: System): Promise<Counters> {
+  const pages = await Promise.all([nso, dataPlane].map(async ({ metricsUrl }) => (await fetch(`${metricsUrl}/metrics`)).text()))
   const samples = pages.flatMap(parseMetrics)
   return {
     reconcileErrors: sumOf(samples, 'controller_runtime_reconcile_errors_total'),

@@ -9,6 +9,7 @@ export type MutationGroup = {
 }
 
 const runtime = 'packages/runtime/src'
+const dataPlanes = 'packages/operator/src/dataplane'
 
 export const mutationGroups: readonly MutationGroup[] = [
   { folder: runtime, modules: ['races.ts'], tests: ['races.test.ts'] },
@@ -31,6 +32,7 @@ export const mutationGroups: readonly MutationGroup[] = [
   { folder: runtime, modules: ['pass-end.ts'], tests: ['pass-end.test.ts'] },
   { folder: runtime, modules: ['dispatch.ts'], tests: ['dispatch.test.ts'] },
   { folder: runtime, modules: ['loop.ts'], tests: ['loop.test.ts', 'loop-life.test.ts'] },
+  { folder: runtime, modules: ['write-once.ts'], tests: ['write-once.test.ts'] },
   { folder: runtime, modules: ['graves.ts'], tests: ['graves.test.ts'] },
   { folder: runtime, modules: ['queue.ts'], tests: ['queue.test.ts', 'queue-lanes.test.ts'] },
   { folder: runtime, modules: ['backoff.ts'], tests: ['backoff.test.ts'] },
@@ -43,5 +45,7 @@ export const mutationGroups: readonly MutationGroup[] = [
   },
   { folder: `${runtime}/admission`, modules: ['own-write.ts'], tests: ['own-write.test.ts'] },
   { folder: `${runtime}/admission`, modules: ['in-force.ts'], tests: ['in-force.test.ts'] },
-  { folder: 'packages/galactic/src', modules: ['write-once.ts'], tests: ['write-once.test.ts'] },
+  { folder: dataPlanes, modules: ['holding.ts'], tests: ['holding.test.ts'] },
+  { folder: dataPlanes, modules: ['serving.ts'], tests: ['serving.test.ts'] },
+  { folder: dataPlanes, modules: ['capabilities.ts'], tests: ['capabilities.test.ts'] },
 ]

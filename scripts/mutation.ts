@@ -19,6 +19,8 @@ type Accepted = { file: string; mutant: string; why: string }
 
 const root = path.resolve(import.meta.dirname, '..')
 const temporary = '.stryker-tmp'
+/** What tests beside the code take from a folder of tests that need a server. */
+const builders = ['packages/operator/test/objects.ts']
 const chosen = process.argv.slice(2)
 const groups = mutationGroups
   .map((group) => ({ ...group, modules: group.modules.filter((file) => chosen.length === 0 || chosen.includes(file)) }))
@@ -67,7 +69,8 @@ async function requireDeadly(): Promise<void> {
     await symlink(path.join(root, 'node_modules'), path.join(copy, 'node_modules'))
     for (const folder of new Set(groups.map(({ folder }) => folder)))
       await cp(path.join(root, folder, '..'), path.join(copy, folder, '..'), { recursive: true })
-    for (const each of ['package.json', 'scripts']) await cp(path.join(root, each), path.join(copy, each), { recursive: true })
+    for (const each of ['package.json', 'scripts', ...builders])
+      await cp(path.join(root, each), path.join(copy, each), { recursive: true })
     const unnoticed: string[] = []
     for (const group of groups) {
       if (!(await passes(group, copy))) throw new Error(`the tests fail without any mutant: ${testsOf(group)}`)
@@ -103,7 +106,17 @@ async function mutate(group: MutationGroup): Promise<Mutant[]> {
     commandRunner: { command: testsOf(group) },
     plugins: ['./scripts/mutation-messages.ts'],
     ignorers: ['messages'],
-    ignorePatterns: ['config', 'docs', 'bench', 'e2e', 'deploy', '.local', 'packages/*/test', 'packages/localplane'],
+    ignorePatterns: [
+      'config',
+      'docs',
+      'bench',
+      'e2e',
+      'deploy',
+      '.local',
+      'packages/*/test',
+      ...builders.map((file) => `!${file}`),
+      'packages/localplane',
+    ],
     concurrency: Math.max(1, Math.min(2, availableParallelism())),
     timeoutMS: 10_000,
     reporters: ['dots'],

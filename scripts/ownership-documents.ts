@@ -17,6 +17,14 @@ import {
   reasonTexts as galacticReasons,
 } from 'galactic/api'
 import { kinds as galacticKinds, localKinds } from 'galactic/manifests'
+import {
+  conditionsByKind as bridgeConditions,
+  finalizer as bridgeFinalizer,
+  labels as bridgeLabels,
+  ownership as bridgeOwnership,
+  reasonTexts as bridgeReasons,
+} from 'kube-bridge/api'
+import { kinds as bridgeKinds, localKinds as multusKinds } from 'kube-bridge/manifests'
 import type { Application } from './ownership-page.ts'
 
 /** A label of ClusterRoles, which are of no kind here. */
@@ -53,6 +61,19 @@ export const applications: readonly Application[] = [
       node: { who: 'the CNI plugin of a node', isEnforced: false },
       router: { who: 'the router of a node', isEnforced: false },
       administrator: { who: 'whoever runs the cluster', isEnforced: false },
+    },
+  },
+  {
+    title: 'Bridge',
+    source: 'packages/bridge/src/api/ownership.ts',
+    table: bridgeOwnership,
+    kinds: [...bridgeKinds, ...multusKinds],
+    conditions: bridgeConditions,
+    reasons: bridgeReasons,
+    names: [bridgeFinalizer, ...Object.values(bridgeLabels)],
+    identities: {
+      bridge: { who: 'the bridge controllers: service account bridge-system/bridge', isEnforced: true },
+      requester: { who: 'whoever asks for networks and attachments: NSO, or a person', isEnforced: false },
     },
   },
 ]

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { crdOf, ownershipOf, reasonStatuses } from 'kube-control-loop'
 import { documentationGaps, ownershipGaps } from 'kube-control-loop/testing'
 import { applications } from './ownership-documents.ts'
-import { type Application, ownershipPage } from './ownership-page.ts'
+import { type Application, headingOf, ownershipPage } from './ownership-page.ts'
 
 const page = ownershipPage(applications)
 
@@ -86,8 +86,9 @@ for (const application of applications) {
   })
 
   test(`${title}: the page has every path, and every reason with what it means and what to do`, () => {
-    for (const { kind, status, metadata, reserved = [] } of table) {
-      const section = page.split(`\n### ${kind.kind}\n`)[1]?.split('\n### ')[0] ?? ''
+    for (const resource of table) {
+      const { kind, status, metadata, reserved = [] } = resource
+      const section = page.split(`\n### ${headingOf(applications, application, resource)}\n`)[1]?.split('\n### ')[0] ?? ''
       const paths = [
         ...status.flatMap(({ owns }) => owns),
         ...metadata.map(({ path }) => path),
@@ -123,7 +124,10 @@ const toldWhole = [
   'NetworkContext',
   'VPC',
   'VPCAttachment',
-  'NetworkAttachmentDefinition',
+  'NetworkAttachmentDefinition of Galactic',
+  'BridgeNetwork',
+  'BridgeAttachment',
+  'NetworkAttachmentDefinition of Bridge',
 ]
 
 for (const kind of toldWhole) {
@@ -138,7 +142,9 @@ for (const kind of toldWhole) {
 
 test('links lead to sections of the page, or to files', () => {
   const links = [...page.matchAll(/\]\((?<to>[^)]+)\)/g)].map(({ groups }) => groups?.to ?? '')
-  const anchors = [...page.matchAll(/^#+ (?<title>.+)$/gm)].map(({ groups }) => `#${groups?.title?.toLowerCase()}`)
+  const anchors = [...page.matchAll(/^#+ (?<title>.+)$/gm)].map(
+    ({ groups }) => `#${groups?.title?.toLowerCase().replaceAll(' ', '-')}`,
+  )
   assert.ok(links.length > 10)
   for (const to of links)
     if (to.startsWith('#')) assert.ok(anchors.includes(to), to)

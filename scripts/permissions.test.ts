@@ -1,6 +1,6 @@
 /**
- * What NSO and Galactic may do, by all manifests of the repository taken together: each keeps to its side. A rule that breaks
- * this is named with its file, role and binding, also when it arrives through aggregation, a group or a namespace.
+ * What NSO and the data planes may do, by all manifests of the repository taken together: each keeps to its side. A rule that
+ * breaks this is named with its file, role and binding, also when it arrives through aggregation, a group or a namespace.
  */
 import assert from 'node:assert/strict'
 import { glob, readFile } from 'node:fs/promises'
@@ -9,6 +9,8 @@ import { test } from 'node:test'
 import { nsoAccount } from '@nso/api'
 import { galacticAccount } from 'galactic'
 import { standInNodeAccount, standInNodeManifests } from 'galactic/testing'
+import { bridgeAccount } from 'kube-bridge'
+import { standInMultusAccount, standInMultusManifests } from 'kube-bridge/testing'
 import { clusterRole, clusterRoleBinding, type Manifest, type ManifestFile, type PolicyRule } from 'kube-control-loop'
 import {
   type AccountName,
@@ -28,12 +30,19 @@ const cniGroup = 'k8s.cni.cncf.io'
 
 async function rendered(): Promise<ManifestFile[]> {
   const files: ManifestFile[] = []
-  for await (const file of glob('{config,deploy}/**/*.{yaml,yml,json}', { cwd: root })) {
+  for await (const file of glob('{config,deploy,examples}/**/*.{yaml,yml,json}', {
+    cwd: root,
+    exclude: (name) => name === 'node_modules',
+  })) {
     const documents = parseAllDocuments(await readFile(path.join(root, file), 'utf8'))
     const objects = documents.map((document) => document.toJS() as Manifest | null).filter((object) => object?.kind !== undefined)
     files.push({ path: file, objects: objects as Manifest[] })
   }
-  return [...files.sort((a, b) => (a.path < b.path ? -1 : 1)), { path: 'stand-in node', objects: standInNodeManifests() }]
+  return [
+    ...files.sort((a, b) => (a.path < b.path ? -1 : 1)),
+    { path: 'stand-in node', objects: standInNodeManifests() },
+    { path: 'stand-in for Multus', objects: standInMultusManifests() },
+  ]
 }
 
 const manifests = await rendered()
@@ -52,10 +61,44 @@ function writesForeignStatus(grant: GrantedRule): boolean {
   )
 }
 
+/** Identities of the data planes, those of the examples as their manifests make them. */
+const dataPlanes = [
+  { title: 'Galactic', account: galacticAccount, group: 'cloud.datumapis.com', attachments: 'vpcattachments' },
+  { title: 'Bridge', account: bridgeAccount, group: 'bridge.datumapis.com', attachments: 'bridgeattachments' },
+  {
+    ...{ title: 'the example in TypeScript', account: { namespace: 'wires-system', name: 'wires' } },
+    ...{ group: 'wires.example.dev', attachments: 'wires' },
+  },
+  {
+    ...{ title: 'the example without our code', account: { namespace: 'cables-system', name: 'cables' } },
+    ...{ group: 'cables.example.dev', attachments: 'cables' },
+  },
+] as const
+
+/** A verb beyond reading on something of another data plane. */
+const writesOf =
+  (group: string) =>
+  ({ rule: { apiGroups = [], verbs = [] } }: GrantedRule): boolean =>
+    apiGroups.some((each) => dataPlanes.some((other) => other.group === each && each !== group)) &&
+    verbs.some((verb) => verb === '*' || writing.includes(verb))
+
 const expectations: Expectation[] = [
-  { says: 'Galactic holds no verb on NSO’s group', account: galacticAccount, breaks: (grant) => touchesGroup(grant, nsoGroup) },
-  { says: 'Galactic holds no wildcard', account: galacticAccount, breaks: isWildcarded },
-  { says: 'Galactic cannot become somebody else', account: galacticAccount, breaks: escalates },
+  ...dataPlanes.flatMap(({ title, account, group }): Expectation[] => [
+    { says: `${title} holds no verb on NSO’s group`, account, breaks: (grant) => touchesGroup(grant, nsoGroup) },
+    { says: `${title} holds no wildcard`, account, breaks: isWildcarded },
+    { says: `${title} cannot become somebody else`, account, breaks: escalates },
+    { says: `${title} writes nothing of another data plane`, account, breaks: writesOf(group) },
+  ]),
+  {
+    says: 'Bridge reads Pods, and writes none',
+    account: bridgeAccount,
+    breaks: (grant) => writing.some((verb) => allows(grant, { group: '', resource: 'pods', verb })),
+  },
+  {
+    says: 'the stand-in for Multus holds no verb on NSO’s group',
+    account: standInMultusAccount,
+    breaks: (grant) => touchesGroup(grant, nsoGroup),
+  },
   {
     says: 'the node that stands in holds no verb on NSO’s group',
     account: standInNodeAccount,
@@ -65,6 +108,11 @@ const expectations: Expectation[] = [
   { says: 'NSO cannot become somebody else', account: nsoAccount, breaks: escalates },
   { says: 'NSO cannot write the status of a data plane', account: nsoAccount, breaks: writesForeignStatus },
   { says: 'NSO holds no verb on network definitions', account: nsoAccount, breaks: (grant) => touchesGroup(grant, cniGroup) },
+  {
+    says: 'NSO holds no verb on Pods',
+    account: nsoAccount,
+    breaks: (grant) => allows(grant, { group: '', resource: 'pods', verb: 'get' }),
+  },
 ]
 
 const broken = ({ account, breaks }: Expectation, files: readonly ManifestFile[]) =>
@@ -77,11 +125,15 @@ for (const expectation of expectations) {
 test('the manifests give each of them what it works with, so that these tests look at something', () => {
   const may = (account: AccountName, group: string, resource: string, verb: string) =>
     permissionsOf(manifests, account).some((grant) => allows(grant, { group, resource, verb }))
-  assert.ok(may(galacticAccount, 'cloud.datumapis.com', 'vpcattachments/status', 'patch'))
-  assert.ok(may(galacticAccount, cniGroup, 'network-attachment-definitions', 'create'))
+  for (const { account, group, attachments, title } of dataPlanes) {
+    assert.ok(may(account, group, `${attachments}/status`, 'patch'), title)
+    // Through the role that its manifest in deploy/data-planes, or beside the example, adds.
+    assert.ok(may(nsoAccount, group, attachments, 'create'), title)
+  }
+  for (const account of [galacticAccount, bridgeAccount])
+    assert.ok(may(account, cniGroup, 'network-attachment-definitions', 'create'))
+  assert.ok(may(bridgeAccount, '', 'pods', 'watch'))
   assert.ok(may(nsoAccount, nsoGroup, 'networkinterfaceclaims/status', 'patch'))
-  // Through the role that deploy/data-planes adds.
-  assert.ok(may(nsoAccount, 'cloud.datumapis.com', 'vpcattachments', 'create'))
 })
 
 const rule = (group: string, resource: string, ...verbs: string[]): PolicyRule => ({
@@ -138,6 +190,29 @@ const plants: Plant[] = [
     plant: planted(clusterRole('joint', [rule('cloud.datumapis.com', 'vpcattachments/status', 'patch')], label)),
     named:
       'planted.yaml: ClusterRole joint rule 0: groups ["cloud.datumapis.com"], resources ["vpcattachments/status"], verbs ["patch"]; by ClusterRole nso, ClusterRoleBinding nso (config/nso/rbac/nso.yaml)',
+  },
+  {
+    says: 'a get on NSO’s group, bound to an example',
+    breaks: 'the example without our code holds no verb on NSO’s group',
+    plant: planted(reader, clusterRoleBinding('planted', 'reader', { namespace: 'cables-system', name: 'cables' })),
+    named: `planted.yaml: ClusterRole reader rule 0: groups ["${nsoGroup}"], resources ["networkinterfaceclaims"], verbs ["get"]; by ClusterRoleBinding planted (planted.yaml)`,
+  },
+  {
+    says: 'Galactic’s attachments, for the bridge',
+    breaks: 'Bridge writes nothing of another data plane',
+    plant: planted(
+      clusterRole('wide', [rule('cloud.datumapis.com', 'vpcattachments/status', 'patch')]),
+      clusterRoleBinding('planted', 'wide', bridgeAccount),
+    ),
+    named:
+      'planted.yaml: ClusterRole wide rule 0: groups ["cloud.datumapis.com"], resources ["vpcattachments/status"], verbs ["patch"]; by ClusterRoleBinding planted (planted.yaml)',
+  },
+  {
+    says: 'Pods, for the bridge to write',
+    breaks: 'Bridge reads Pods, and writes none',
+    plant: planted(clusterRole('wide', [rule('', 'pods', 'patch')]), clusterRoleBinding('planted', 'wide', bridgeAccount)),
+    named:
+      'planted.yaml: ClusterRole wide rule 0: groups [""], resources ["pods"], verbs ["patch"]; by ClusterRoleBinding planted (planted.yaml)',
   },
   {
     says: 'network definitions, in a role that aggregates to NSO',

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { test } from 'node:test'
 import { type RaceRow, raceChecks, rowId } from 'kube-control-loop/testing'
+import { rows as bridgeRows } from '../packages/bridge/test/races/subjects.ts'
 import { rows as galacticRows } from '../packages/galactic/test/races/rows.ts'
 import { rows as nsoRows } from '../packages/operator/test/races/rows.ts'
 
@@ -18,5 +19,5 @@ test('the page of write races and the tables of the tests agree', async () => {
   const lines = (await readFile(page, 'utf8')).split('\n').filter((line) => line.startsWith('| `') && line.includes('conflict'))
   // The formatter pads the cells of a table.
   const cells = lines.map((line) => line.replaceAll(/ +/g, ' '))
-  assert.deepEqual(cells, [...nsoRows, ...galacticRows].map(lineOf))
+  assert.deepEqual(cells, [...nsoRows, ...galacticRows, ...bridgeRows].map(lineOf))
 })

@@ -4,8 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { claimConditions } from '@nso/api'
+import { attachmentConditions } from 'kube-bridge/api'
 import { parse } from 'yaml'
-import { type Alert, type RuleFile, requestersReasons, ruleFiles, rulesOf, runbookOf } from './alerts.ts'
+import { type Alert, misreported, type RuleFile, requestersReasons, ruleFiles, rulesOf, runbookOf } from './alerts.ts'
 import { promtool, type Row, tried } from './test/promtool.ts'
 import { routineStorm, rowsOf } from './test/rows.ts'
 
@@ -135,6 +136,15 @@ test('reasons that are left to a claim’s author are reasons of Ready', () => {
   for (const reason of requestersReasons) assert.ok(claimConditions.Ready.lists('False', reason), reason)
 })
 
+test('reasons for which a report counts as wrong are reasons of Programmed', () => {
+  const { Programmed } = attachmentConditions
+  for (const reason of misreported)
+    assert.ok(
+      (['False', 'Unknown'] as const).some((status) => Programmed.lists(status, reason)),
+      reason,
+    )
+})
+
 test('every alert has a section of the page it links to, with a first command, and there is no other section', async () => {
   const page = await readFile(join(import.meta.dirname, '../../docs/monitoring.md'), 'utf8')
   const sections = page.split(/^#+ /m).slice(1)
@@ -147,7 +157,7 @@ test('every alert has a section of the page it links to, with a first command, a
   const titles = sections.map((section) => section.split('\n')[0] ?? '')
   const known = new Set(alerts.map(({ name }) => name))
   assert.deepEqual(
-    titles.filter((title) => /^(Controller|Nso|Galactic)[A-Z]\w+$/.test(title) && !known.has(title)),
+    titles.filter((title) => /^(Controller|Nso|Galactic|Bridge)[A-Z]\w+$/.test(title) && !known.has(title)),
     [],
   )
 })

@@ -207,6 +207,15 @@ const nso: RuleFile = {
           description:
             'First: kubectl get dataplane {{ $labels.data_plane }} -o yaml. Its conditions Accepted, Installed and Permitted name the template, kind or permission that is missing.',
         },
+        {
+          name: 'NsoDataPlaneBreaksContract',
+          expr: `max by (${target}, data_plane) (nso_data_plane_contract_violations) > 0`,
+          for: '5m',
+          severity: 'warning',
+          summary: 'Data plane {{ $labels.data_plane }} reports on {{ $value | humanize }} attachments against the contract',
+          description:
+            'Their claims say ContractViolation, which begins with the attachment and says what is wrong: a condition without status, of a wrong type, twice, or with a reason that is no word. It is a fault of the data plane: tell who maintains it. Was it, or its definition, just changed? Then go back.',
+        },
       ],
     },
     { name: 'nso-ownership', alerts: policyAlerts(nsoComponent) },
@@ -243,7 +252,49 @@ const galactic: RuleFile = {
   ],
 }
 
-export const ruleFiles: readonly RuleFile[] = [controllers, nso, galactic]
+const bridgeComponent: Component = {
+  name: 'the bridge data plane',
+  title: 'Bridge',
+  prefix: 'bridge',
+  lease: 'bridge.datumapis.com',
+  owners: 'First: kubectl get bridgenetworks,bridgeattachments -A --show-managed-fields -o yaml.',
+  explain: 'kubectl describe bridgeattachment NAME',
+}
+
+/** Reasons of Programmed that are never in order for long; that no Pod has an interface may be. */
+export const misreported = ['AddressesDiffer', 'ReportUnreadable', 'PodsForbidden'] as const
+
+const bridge: RuleFile = {
+  name: 'bridge',
+  groups: [
+    { name: 'bridge-writers', alerts: writerAlerts(bridgeComponent) },
+    {
+      name: 'bridge-attachments',
+      alerts: [
+        {
+          name: 'BridgeAttachmentsNotReady',
+          expr: `max by (${target}, reason) (bridge_attachment_oldest_not_ready_seconds) > 600`,
+          for: '5m',
+          severity: 'warning',
+          summary: 'An attachment has not been Ready for {{ $value | humanizeDuration }}: {{ $labels.reason }}',
+          description: `First: kubectl get bridgeattachments -A, then ${bridgeComponent.explain}: the message of Ready names what is missing. Reason Deleting: a Pod still uses it, or its network definition is not gone.`,
+        },
+        {
+          name: 'BridgeAttachmentsMisreported',
+          expr: `max by (${target}, reason) (bridge_attachment_oldest_not_programmed_seconds{reason=~"${misreported.join('|')}"}) > 600`,
+          for: '5m',
+          severity: 'warning',
+          summary:
+            'What Multus reports on an attachment has been wrong for {{ $value | humanizeDuration }}: {{ $labels.reason }}',
+          description: `A Pod has the interface with other addresses than were asked for, or its report cannot be read. First: ${bridgeComponent.explain}: the message of Programmed names the Pod. A Pod keeps what it started with: start it again.`,
+        },
+      ],
+    },
+    { name: 'bridge-ownership', alerts: policyAlerts(bridgeComponent) },
+  ],
+}
+
+export const ruleFiles: readonly RuleFile[] = [controllers, nso, galactic, bridge]
 
 /** Section of docs/monitoring.md. */
 export const runbookOf = (alert: Pick<Alert, 'name'>): string => `docs/monitoring.md#${alert.name.toLowerCase()}`

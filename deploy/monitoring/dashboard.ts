@@ -72,8 +72,8 @@ export function dashboard(): object {
   return {
     uid: 'network-services',
     title: 'Network services',
-    description: 'Claims, data planes, writes and controllers of NSO and Galactic',
-    tags: ['network-services', 'galactic'],
+    description: 'Claims, data planes, writes and controllers of NSO, Galactic and the bridge data plane',
+    tags: ['network-services', 'galactic', 'bridge'],
     schemaVersion: 39,
     version: 1,
     editable: false,

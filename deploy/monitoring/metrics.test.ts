@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { foreignWords } from 'galactic/testing'
 import { ruleFiles } from './alerts.ts'
 import { rows } from './panels.ts'
-import { metricOf, ofApiServer, ofScraping, registered, usedIn } from './test/registered.ts'
+import { components, metricOf, ofApiServer, ofScraping, registered, usedIn } from './test/registered.ts'
 
 const metrics = registered()
 const known = new Map([...metrics, ...ofApiServer].map((each) => [each.name, each]))
@@ -56,13 +56,13 @@ test('what a legend shows is grouped by', () => {
   }
 })
 
-/** Rows of the page's table by metric; `<component>` stands for both. */
+/** Rows of the page's table by metric; `<component>` stands for each. */
 async function documented(): Promise<Map<string, { type: string; labels: string[] }>> {
   const page = await readFile(join(import.meta.dirname, '../../docs/monitoring.md'), 'utf8')
   const lines = page.matchAll(/^\| `([\w<>]+)`\s*\| (\w+)\s*\| ([\w, ]*)\| \S/gm)
   return new Map(
     [...lines].flatMap(([, name = '', type = '', labels = '']) =>
-      (name.startsWith('<component>') ? ['nso', 'galactic'] : ['']).map((component) => [
+      (name.startsWith('<component>') ? components : ['']).map((component) => [
         name.replace('<component>', component),
         { type, labels: labels.split(',').flatMap((label) => label.trim() || []) },
       ]),
@@ -83,7 +83,9 @@ test('docs/monitoring.md has every metric with its type and labels, and no other
 test('no label is the name, namespace or uid of an object', () => {
   const labels = new Set(metrics.flatMap((each) => each.labels))
   // `name` is that of a queue or of the lease.
-  const named = metrics.filter((each) => each.labels.includes('name')).map(({ name }) => name.replace(/^(nso|galactic)_/, ''))
+  const named = metrics
+    .filter((each) => each.labels.includes('name'))
+    .map(({ name }) => name.replace(/^(nso|galactic|bridge)_/, ''))
   assert.deepEqual(
     named.filter((name) => !/^(workqueue|leader_election)_/.test(name)),
     [],
@@ -91,13 +93,16 @@ test('no label is the name, namespace or uid of an object', () => {
   for (const label of ['namespace', 'uid', 'object', 'claim', 'interface', 'address']) assert.ok(!labels.has(label), label)
 })
 
-test('Galactic’s rules and metrics name nothing of the system that asks for attachments', async () => {
-  for (const file of ['galactic.rules.yaml', 'prometheus-rules/galactic.yaml']) {
-    assert.deepEqual(foreignWords(await readFile(join(import.meta.dirname, file), 'utf8')), [])
-  }
-  const names = metrics.filter(({ component }) => component === 'galactic').map(({ name }) => name)
-  assert.deepEqual(foreignWords(names.join('\n').replaceAll('_', ' ')), [])
-})
+for (const plane of ['galactic', 'bridge'] as const) {
+  test(`${plane}: its rules and metrics name nothing of the system that asks for attachments`, async () => {
+    for (const file of [`${plane}.rules.yaml`, `prometheus-rules/${plane}.yaml`]) {
+      assert.deepEqual(foreignWords(await readFile(join(import.meta.dirname, file), 'utf8')), [])
+    }
+    const names = metrics.filter(({ component }) => component === plane).map(({ name }) => name)
+    assert.ok(names.length > 0)
+    assert.deepEqual(foreignWords(names.join('\n').replaceAll('_', ' ')), [])
+  })
+}
 
 const samples: { expr: string; used: { metric: string; labels: string[] }[] }[] = [
   {

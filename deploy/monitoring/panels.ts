@@ -22,9 +22,9 @@ const most = (metric: string, by: string, more = '') => `max by (${by}) (${of(me
 const quantile = (q: number, metric: string, by: string) =>
   `histogram_quantile(${q}, ${perSecond(`${metric}_bucket`, ['le', by].filter(Boolean).join(', '))})`
 
-/** The same counter of both components, whose names differ in the prefix. */
-const ofBoth = (suffix: string, by: string, legend: string): Target[] =>
-  ['nso', 'galactic'].map((prefix) => ({ expr: perSecond(`${prefix}_${suffix}`, by), legend: `${prefix}: ${legend}` }))
+/** The same counter of each component; their names differ in the prefix. */
+const ofEach = (suffix: string, by: string, legend: string): Target[] =>
+  ['nso', 'galactic', 'bridge'].map((prefix) => ({ expr: perSecond(`${prefix}_${suffix}`, by), legend: `${prefix}: ${legend}` }))
 
 const percentiles = (metric: string, by: string, legend: string): Target[] =>
   [0.5, 0.9, 0.99].map((q) => ({ expr: quantile(q, metric, by), legend: `p${q * 100} ${legend}`.trim() }))
@@ -85,11 +85,12 @@ const planes: Row = {
     },
     {
       title: 'Attachments, and those without a report',
-      description: 'A report that says no is a report: what counts here is silence.',
+      description: 'A report that says no is a report: what counts here is silence, and what cannot be read.',
       unit: 'short',
       targets: [
         { expr: most('nso_attachments', 'data_plane'), legend: '{{data_plane}}' },
         { expr: most('nso_attachments_unreported', 'data_plane'), legend: '{{data_plane}}: no report' },
+        { expr: most('nso_data_plane_contract_violations', 'data_plane'), legend: '{{data_plane}}: against the contract' },
       ],
     },
     {
@@ -116,6 +117,34 @@ const planes: Row = {
       unit: 'ops',
       targets: [{ expr: perSecond('galactic_detach_grace_expired_total', 'job'), legend: '{{job}}' }],
     },
+    {
+      title: 'Bridge: attachments by readiness and by report',
+      description: 'Ready and Programmed as the bridge data plane reports them. No Pod, no report: False.',
+      unit: 'short',
+      targets: [
+        { expr: `sum by (ready) (${most('bridge_attachments_by_ready', 'ready, reason')})`, legend: 'ready: {{ready}}' },
+        {
+          expr: `sum by (programmed) (${most('bridge_attachments_by_programmed', 'programmed, reason')})`,
+          legend: 'programmed: {{programmed}}',
+        },
+      ],
+    },
+    {
+      title: 'Bridge: oldest attachment that is not Ready or not Programmed, by reason',
+      description:
+        'BridgeAttachmentsNotReady fires above ten minutes, BridgeAttachmentsMisreported too where what is reported is wrong. NotAttached is in order while no Pod runs.',
+      unit: 's',
+      targets: [
+        { expr: most('bridge_attachment_oldest_not_ready_seconds', 'reason'), legend: 'not ready: {{reason}}' },
+        { expr: most('bridge_attachment_oldest_not_programmed_seconds', 'reason'), legend: 'not programmed: {{reason}}' },
+      ],
+    },
+    {
+      title: 'Bridge: attachments let go while a Pod used them',
+      description: 'A Pod did not end in time. More than a few: whoever deletes attachments should delete their Pods first.',
+      unit: 'ops',
+      targets: [{ expr: perSecond('bridge_detach_grace_expired_total', 'job'), legend: '{{job}}' }],
+    },
   ],
 }
 
@@ -137,25 +166,25 @@ const writes: Row = {
       title: 'Lost write races',
       description: 'Each is taken again with backoff; bursts are normal, a level that never pauses is not.',
       unit: 'ops',
-      targets: ofBoth('write_race_requeues_total', 'controller, resource, cause', '{{controller}} {{resource}} {{cause}}'),
+      targets: ofEach('write_race_requeues_total', 'controller, resource, cause', '{{controller}} {{resource}} {{cause}}'),
     },
     {
       title: 'Writes to what was deleted meanwhile',
       description: 'No-ops, seen where many claims go at once.',
       unit: 'ops',
-      targets: ofBoth('write_gone_total', 'controller, resource', '{{controller}} {{resource}}'),
+      targets: ofEach('write_gone_total', 'controller, resource', '{{controller}} {{resource}}'),
     },
     {
       title: 'Second writers: episodes',
       description: 'Somebody else wrote a documented status field. Zero in normal operation.',
       unit: 'ops',
-      targets: ofBoth('status_ownership_conflicts_total', 'resource, field, manager', '{{resource}} {{field}} by {{manager}}'),
+      targets: ofEach('status_ownership_conflicts_total', 'resource, field, manager', '{{resource}} {{field}} by {{manager}}'),
     },
     {
       title: 'Second writers: rounds',
       description: 'How often fields were taken back. Rising: they fight.',
       unit: 'ops',
-      targets: ofBoth('status_ownership_rounds_total', 'resource', '{{resource}}'),
+      targets: ofEach('status_ownership_rounds_total', 'resource', '{{resource}}'),
     },
     {
       title: 'Admission policies: refused, audited and broken',
@@ -163,7 +192,7 @@ const writes: Row = {
       unit: 'ops',
       targets: [
         {
-          expr: 'sum by (policy, enforcement_action, error_type) (rate(apiserver_validating_admission_policy_check_total{cluster=~"$cluster",policy=~"(nso|galactic)-.*"}[$__rate_interval]))',
+          expr: 'sum by (policy, enforcement_action, error_type) (rate(apiserver_validating_admission_policy_check_total{cluster=~"$cluster",policy=~"(nso|galactic|bridge)-.*"}[$__rate_interval]))',
           legend: '{{policy}} {{enforcement_action}} {{error_type}}',
         },
       ],
@@ -235,15 +264,15 @@ const processes: Row = {
       description: 'Lists beyond the first of each kind mean that a watch could not be resumed.',
       unit: 'ops',
       targets: [
-        ...ofBoth('cache_stream_ends_total', 'resource, how', '{{resource}} watch {{how}}'),
-        ...ofBoth('cache_lists_total', 'resource, why', '{{resource}} listed {{why}}'),
+        ...ofEach('cache_stream_ends_total', 'resource, how', '{{resource}} watch {{how}}'),
+        ...ofEach('cache_lists_total', 'resource, why', '{{resource}} listed {{why}}'),
       ],
     },
     {
       title: 'Events',
       description: 'created, repeated; dropped and failed are lost.',
       unit: 'ops',
-      targets: ofBoth('events_total', 'what', '{{what}}'),
+      targets: ofEach('events_total', 'what', '{{what}}'),
     },
     {
       title: 'CPU',

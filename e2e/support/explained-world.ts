@@ -73,7 +73,12 @@ export type World = {
 type Stop = () => Promise<void>
 const silent = (name: string) => createLogger({ name, level: 'silent' })
 
-const allKinds: readonly Kind[] = [...nsoKinds, ...galacticKinds, ...localKinds, leaseKind]
+const allKinds: Kind[] = [...nsoKinds, ...galacticKinds, ...localKinds, leaseKind]
+
+/** Kinds of data planes of a test's own. */
+export function know(...kinds: readonly Kind[]): void {
+  allKinds.push(...kinds)
+}
 
 export const kindOf = (name: string): Kind => {
   const found = allKinds.find(({ kind }) => kind === name)

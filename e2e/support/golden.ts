@@ -30,6 +30,7 @@ export function normalised(text: string): string {
       .replace(/(runs: )\S+( leads)/g, '$1<holder>$2')
       .replace(/fd2[0-9a-f](:[0-9a-f]{0,4}){2,}/g, named('ipv6'))
       .replace(/\b[0-9a-f]{32}\b/g, named('lease'))
+      .replace(/\bkb-[0-9a-f]{12}\b/g, named('bridge'))
       .replace(/(BGPAdvertisement galactic-system\/)[0-9a-f]+-[0-9a-f]+/g, (_, kept: string) => `${kept}<identity>`)
       .replace(/\b(vpc|vpcAttachment) = \S+/g, (_, field: string) => `${field} = <identifier>`)
       .replace(/\b(hostInterface|vrfInterface) = \S+/g, (_, field: string) => `${field} = <device>`)

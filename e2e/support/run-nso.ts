@@ -62,8 +62,10 @@ export type Run = {
   sees(pattern: RegExp, timeoutMs?: number): Promise<RegExpMatchArray>
 }
 
-export function nso(home: Home, args: readonly string[], env: NodeJS.ProcessEnv = {}): Run {
-  const child = spawn(process.execPath, [script, ...args], { cwd: home.folder, env: { ...home.env, ...env } })
+/** `user`: numbers of the user and group it runs as; absent: of the test's. */
+export function nso(home: Home, args: readonly string[], env: NodeJS.ProcessEnv = {}, user?: number): Run {
+  const as = user === undefined ? {} : { uid: user, gid: user }
+  const child = spawn(process.execPath, [script, ...args], { cwd: home.folder, env: { ...home.env, ...env }, ...as })
   let output = ''
   let stdout = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

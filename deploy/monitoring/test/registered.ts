@@ -1,9 +1,12 @@
-/** The metrics that NSO and Galactic register: as they are made, before anything runs. */
+/** The metrics that NSO and the data planes register: as they are made, before anything runs. */
 import { createOperator } from '@nso/operator'
 import { createGalactic } from 'galactic'
+import { createBridge } from 'kube-bridge'
 import { silentLogger, type Transport } from 'kube-control-loop'
 
-export type Registered = { name: string; type: string; labels: readonly string[]; component: 'nso' | 'galactic' }
+export const components = ['nso', 'galactic', 'bridge'] as const
+export type Component = (typeof components)[number]
+export type Registered = { name: string; type: string; labels: readonly string[]; component: Component }
 
 const never: Transport = {
   send: () => Promise.reject(new Error('nothing is to be asked')),
@@ -20,6 +23,7 @@ export function registered(): Registered[] {
     [
       ['nso', nso.manager],
       ['galactic', galactic.manager],
+      ['bridge', createBridge({ transport: never, log: silentLogger }).manager],
     ] as const
   ).flatMap(([component, { metrics }]) =>
     // prom-client's type of a metric does not tell what its object has.

@@ -111,6 +111,15 @@ const galactic: Of = {
   field: 'conditions/Ready',
 }
 
+const bridge: Of = {
+  title: 'Bridge',
+  prefix: 'bridge',
+  lease: 'bridge.datumapis.com',
+  controller: 'bridgeattachment',
+  resource: 'bridgeattachments',
+  field: 'conditions/Programmed',
+}
+
 const nsoLed = { [leads(nso.lease)]: flat(1) }
 const galacticLed = { [leads(galactic.lease)]: flat(1) }
 const waits = (reason: string, instance = 'a') => `nso_claim_oldest_not_ready_seconds{reason="${reason}",instance="${instance}"}`
@@ -198,6 +207,21 @@ export const nsoRows: readonly Row[] = [
     world: { ...nsoLed, [plane('data_plane_usable')]: `0+0x5 1+0x${horizon}` },
     at: [4, 12, 60].map((minute) => [minute, []] as const),
   },
+  {
+    says: 'a data plane whose new version reports nonsense, until it is taken back',
+    world: { ...nsoLed, [plane('data_plane_contract_violations')]: `0+0x9 3+0x20 0+0x${horizon}` },
+    at: [
+      [12, []],
+      [17, [ofPlane('NsoDataPlaneBreaksContract')]],
+      [29, [ofPlane('NsoDataPlaneBreaksContract')]],
+      [32, []],
+    ],
+  },
+  {
+    says: 'a data plane that puts a bad report right by itself',
+    world: { ...nsoLed, [plane('data_plane_contract_violations')]: `0+0x9 1+0x2 0+0x${horizon}` },
+    at: [12, 16, 60].map((minute) => [minute, []] as const),
+  },
 ]
 
 const attachmentWaits = (reason: string) => `galactic_attachment_oldest_not_ready_seconds{reason="${reason}"}`
@@ -226,8 +250,65 @@ export const galacticRows: readonly Row[] = [
   },
 ]
 
+const bridgeLed = { [leads(bridge.lease)]: flat(1) }
+const bridgeWaits = (type: string, reason: string) => `bridge_attachment_oldest_not_${type}_seconds{reason="${reason}"}`
+const misreported = (reason: string) => fires('BridgeAttachmentsMisreported', { reason })
+
+export const bridgeRows: readonly Row[] = [
+  ...writerRows(bridge),
+  ...policyRows(bridge),
+  {
+    says: 'an attachment waits: told after a quarter of an hour, until it is ready',
+    world: { ...bridgeLed, [bridgeWaits('ready', 'DefinitionConflict')]: '0+60x60 _x100' },
+    at: [
+      [14, []],
+      [17, [fires('BridgeAttachmentsNotReady', { reason: 'DefinitionConflict' })]],
+      [68, []],
+    ],
+  },
+  {
+    says: 'attachments take up to seven minutes',
+    world: { ...bridgeLed, [bridgeWaits('ready', 'AwaitingNetwork')]: flat(420) },
+    at: [[60, []]],
+  },
+  {
+    says: 'attachments take a quarter of an hour',
+    world: { ...bridgeLed, [bridgeWaits('ready', 'AwaitingNetwork')]: flat(900) },
+    at: [[60, [fires('BridgeAttachmentsNotReady', { reason: 'AwaitingNetwork' })]]],
+  },
+  {
+    says: 'no Pod has an interface for an hour: nobody has started one',
+    world: { ...bridgeLed, [bridgeWaits('programmed', 'NotAttached')]: '0+60x60 _x100' },
+    at: [[50, []]],
+  },
+  {
+    says: 'a Pod has other addresses than were asked for: told after a quarter of an hour, until it is started again',
+    world: { ...bridgeLed, [bridgeWaits('programmed', 'AddressesDiffer')]: '0+60x60 _x100' },
+    at: [
+      [14, []],
+      [17, [misreported('AddressesDiffer')]],
+      [68, []],
+    ],
+  },
+  {
+    says: 'Pods may not be read, and a report that nobody can read',
+    world: {
+      ...bridgeLed,
+      [bridgeWaits('programmed', 'PodsForbidden')]: flat(900),
+      [bridgeWaits('programmed', 'ReportUnreadable')]: flat(900),
+    },
+    at: [[60, ['PodsForbidden', 'ReportUnreadable'].map(misreported)]],
+  },
+  {
+    says: 'Multus puts its report right within seven minutes',
+    world: { ...bridgeLed, [bridgeWaits('programmed', 'ReportUnreadable')]: flat(420) },
+    at: [[60, []]],
+  },
+]
+
 export const rowsOf: Readonly<Record<string, readonly Row[]>> = {
   controllers: controllerRows,
   nso: nsoRows,
   galactic: galacticRows,
+  bridge: bridgeRows,
 }

@@ -1,10 +1,17 @@
-/** NSO and Galactic under their own identities on a control plane of their own, with their pages served. */
+/** NSO and the data planes under their own identities on a control plane of their own, with their pages served. */
 import { readFile } from 'node:fs/promises'
 import { nsoAccount, enforcement as nsoEnforcement, nsoManifests, ownershipProbes as nsoProbes } from '@nso/api'
 import { createOperator, leaseName as nsoLease } from '@nso/operator'
 import { createGalactic, galacticAccount, leaseName as galacticLease } from 'galactic'
 import { enforcement as galacticEnforcement, galacticManifests, ownershipProbes as galacticProbes } from 'galactic/manifests'
 import { standInNodeAccount, standInNodeManifests, startStandInNode } from 'galactic/testing'
+import { leaseName as bridgeLease, createBridge } from 'kube-bridge'
+import {
+  bridgeAccount,
+  enforcement as bridgeEnforcement,
+  bridgeManifests,
+  ownershipProbes as bridgeProbes,
+} from 'kube-bridge/manifests'
 import {
   createAccessSource,
   createClient,
@@ -17,16 +24,19 @@ import {
 } from 'kube-control-loop'
 import { type Plane, startPlane } from 'kube-localplane'
 import { eventually, testNamespace } from 'kube-localplane/testing'
+import type { Component } from './registered.ts'
 
 export type System = {
   readonly plane: Plane
   /** With a network `net` that is ready for claims. */
   readonly namespace: string
   /** The series of a process's page, without comments. */
-  page(of: 'nso' | 'galactic' | 'apiserver'): Promise<Series[]>
+  page(of: Component | 'apiserver'): Promise<Series[]>
   startGalactic(): Promise<void>
   stopGalactic(): Promise<void>
   createClaim(name: string): Promise<void>
+  /** Asks the bridge data plane itself: on a network of its own, in the same namespace. */
+  createBridgeAttachment(name: string): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -34,6 +44,7 @@ export type Series = { name: string; labels: Readonly<Record<string, string>>; v
 
 const location = 'here'
 const group = 'networking.datumapis.com/v1alpha'
+const bridgeVersion = 'bridge.datumapis.com/v1alpha1'
 const joint = new URL('../../data-planes/galactic.yaml', import.meta.url)
 
 type Part = { stop(): Promise<void>; page: string }
@@ -71,6 +82,13 @@ export async function startSystem(): Promise<System> {
   })
   parts.set('nso', await run(operator.manager, operator.run))
   await startGalactic()
+  const bridge = createBridge({
+    kubeconfig: await plane.kubeconfigFor({ serviceAccount: bridgeAccount }),
+    log: silentLogger,
+    lease: { namespace: bridgeAccount.namespace, name: bridgeLease },
+    server: { port: 0 },
+  })
+  parts.set('bridge', await run(bridge.manager, bridge.run))
   return {
     plane,
     namespace,
@@ -83,6 +101,13 @@ export async function startSystem(): Promise<System> {
     async createClaim(name) {
       const spec = { network: { name: 'net' } }
       await plane.apply([{ apiVersion: group, kind: 'NetworkInterfaceClaim', metadata: { name, namespace }, spec }])
+    },
+    async createBridgeAttachment(name) {
+      const of = (kind: string, spec: object) => ({ apiVersion: bridgeVersion, kind, metadata: { name, namespace }, spec })
+      await plane.apply([
+        of('BridgeNetwork', { ranges: ['fd20:0:0:2::/64'] }),
+        of('BridgeAttachment', { network: { name }, interface: {} }),
+      ] as never)
     },
     async [Symbol.asyncDispose]() {
       await node.stop()
@@ -99,17 +124,19 @@ function transportFor(kubeconfig: string) {
 
 /** All of it, with ownership enforced. */
 async function install(plane: Plane): Promise<void> {
-  const [nso, galactic] = [nsoManifests(), galacticManifests()]
-  await plane.apply([...nso.crds, ...galactic.crds, ...galactic.local, ...nso.rbac, ...galactic.rbac] as never)
+  const [nso, galactic, bridge] = [nsoManifests(), galacticManifests(), bridgeManifests()]
+  const crds = [...nso.crds, ...galactic.crds, ...bridge.crds, ...galactic.local]
+  await plane.apply([...crds, ...nso.rbac, ...galactic.rbac, ...bridge.rbac] as never)
   await plane.apply([...standInNodeManifests()] as never)
-  const parameters = [nsoEnforcement, galacticEnforcement].map((each) => ownershipParameters(each, 'Deny'))
-  await plane.apply([...parameters, ...nso.ownership, ...galactic.ownership] as never)
+  const parameters = [nsoEnforcement, galacticEnforcement, bridgeEnforcement].map((each) => ownershipParameters(each, 'Deny'))
+  await plane.apply([...parameters, ...nso.ownership, ...galactic.ownership, ...bridge.ownership] as never)
   await plane.apply(await readFile(joint, 'utf8'))
   await plane.restartControllers()
   const client = createClient(transportFor(plane.kubeconfigPath), { clock: systemClock, jitter: Math.random })
   for (const [enforcement, probes] of [
     [nsoEnforcement, nsoProbes],
     [galacticEnforcement, galacticProbes],
+    [bridgeEnforcement, bridgeProbes],
   ] as const) {
     await ownershipInForce({ client, clock: systemClock, enforcement, probes, signal: AbortSignal.timeout(60_000) })
   }

@@ -18,7 +18,7 @@ export { enforcement, ownershipProbes } from './enforcement.ts'
 export type { ExternalAddress, InterfaceAddress } from './kinds/address.ts'
 export { AddressLease } from './kinds/address-lease.ts'
 export type { ConditionSource } from './kinds/condition-source.ts'
-export { DataPlane } from './kinds/data-plane.ts'
+export { contractVersions, DataPlane } from './kinds/data-plane.ts'
 export {
   type AddressFamily,
   type AttachmentMode,

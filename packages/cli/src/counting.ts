@@ -1,4 +1,5 @@
-/** Counts what a run has written and what went wrong: from the audit log where there is one, and from NSO's and Galactic's own metrics. */
+/** Counts what a run has written and what went wrong: from the audit log where there is one, and from the processes' own metrics. */
+import { nsoAccount } from '@nso/api'
 import { type Plane, readAudit, tailAudit } from 'kube-localplane'
 import { Explained } from './failure.ts'
 import {
@@ -15,12 +16,10 @@ import {
 } from './report.ts'
 import type { System } from './system.ts'
 
-const processes = [
-  { name: 'nso', user: 'system:serviceaccount:nso-system:nso' },
-  { name: 'galactic', user: 'system:serviceaccount:galactic-system:galactic' },
-] as const
+/** What one process says of itself. */
+type Page = { name: string; user: string; samples: Sample[] }
 
-type Pages = Record<(typeof processes)[number]['name'], Sample[]>
+const userOf = ({ namespace, name }: { namespace: string; name: string }) => `system:serviceaccount:${namespace}:${name}`
 
 const attempts = 20
 
@@ -64,23 +63,23 @@ async function fromAudit(system: System, plane: Plane, claims: ClaimTimes[], fro
         ...(refused.length > 0 ? { refused } : {}),
       }
   }
-  throw new Explained(`NSO's and Galactic's own metrics do not agree with the audit log:\n  ${problems.join('\n  ')}`)
+  throw new Explained(`NSO's and ${system.use.title}'s own metrics do not agree with the audit log:\n  ${problems.join('\n  ')}`)
 }
 
-function disagreementsOf(pages: Pages, all: readonly AuditedRequest[]): string[] {
-  return processes.flatMap(({ name, user }) => {
+function disagreementsOf(pages: readonly Page[], all: readonly AuditedRequest[]): string[] {
+  return pages.flatMap(({ name, user, samples }) => {
     const own = all.filter((request) => request.user === user)
-    return disagreements(pages[name], own).map((problem) => `${name}: ${problem}`)
+    return disagreements(samples, own).map((problem) => `${name}: ${problem}`)
   })
 }
 
 /** On a given cluster there is no audit log to read: the processes' own writes are counted, and what they say of races. */
-function fromMetricsAlone(claims: ClaimTimes[], before: Pages, after: Pages): Report {
+function fromMetricsAlone(claims: ClaimTimes[], before: readonly Page[], after: readonly Page[]): Report {
   const [was, is] = [totals(before), totals(after)]
   return {
     claims,
     writes: countOwnWrites(
-      processes.map(({ name }) => ({ writer: name, before: before[name], after: after[name] })),
+      after.map(({ name, samples }, index) => ({ writer: name, before: before[index]?.samples ?? [], after: samples })),
       claims.length,
     ),
     conflicts: is.refused - was.refused,
@@ -94,13 +93,16 @@ function completed(audit: Awaited<ReturnType<typeof readAudit>>): AuditedRequest
   return audit.filter(({ stage }) => stage === 'ResponseComplete' || stage === 'Panic')
 }
 
-async function metricsOf(system: System): Promise<Pages> {
-  const page = async (url: string) => parseMetrics(await (await fetch(`${url}/metrics`)).text())
-  return { nso: await page(system.nso.metricsUrl), galactic: await page(system.galactic.metricsUrl) }
+async function metricsOf({ nso, dataPlane, use }: System): Promise<Page[]> {
+  const page = async (name: string, account: typeof use.account, url: string) => {
+    const text = await (await fetch(`${url}/metrics`)).text()
+    return { name, user: userOf(account), samples: parseMetrics(text) }
+  }
+  return [await page('nso', nsoAccount, nso.metricsUrl), await page(use.name, use.account, dataPlane.metricsUrl)]
 }
 
-function totals(pages: Pages) {
-  const samples = [...pages.nso, ...pages.galactic]
+function totals(pages: readonly Page[]) {
+  const samples = pages.flatMap((page) => page.samples)
   const conflicts = samples.filter(
     ({ name, labels }) => name === 'rest_client_requests_total' && labels.code === '409' && labels.method !== 'GET',
   )

@@ -8,6 +8,8 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
   NetworkInterface: ['interface', 'interfaces', 'nic', 'nics'],
   NetworkContext: ['context'],
   VPCAttachment: ['attachment'],
+  BridgeAttachment: ['batt'],
+  BridgeNetwork: ['bnet'],
   NetworkAttachmentDefinition: ['nad'],
 }
 

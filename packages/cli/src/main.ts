@@ -3,19 +3,27 @@ import process from 'node:process'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { OwnershipMode } from 'kube-control-loop'
 import { addCompletion } from './complete-command.ts'
+import { addConformance } from './conformance.ts'
 import { addExplain } from './explain/command.ts'
 import { addMigrate } from './migrate.ts'
 import { allRead } from './output.ts'
 import { addOwners } from './owners/command.ts'
+import type { dataPlanes } from './planes/index.ts'
 import { stopSignal } from './signals.ts'
 
 // What a command needs is loaded when it is asked for: completion must be quick.
 const starting = () => import('./start.ts')
 const running = () => import('./running.ts')
 
-type SystemFlags = { kubeconfig?: string; port?: number; ownership?: keyof typeof ownershipModes }
+type SystemFlags = {
+  kubeconfig?: string
+  port?: number
+  dataPlane: (typeof dataPlaneNames)[number]
+  ownership?: keyof typeof ownershipModes
+}
 type StartFlags = SystemFlags & { claims: number; exitWhenReady: boolean; report?: string }
 
+const dataPlaneNames = ['galactic', 'bridge'] as const satisfies readonly (keyof typeof dataPlanes)[]
 const ownershipModes = { deny: 'Deny', audit: 'Audit', off: 'Off' } as const satisfies Record<string, OwnershipMode>
 
 const ownershipOption = () =>
@@ -24,7 +32,13 @@ const ownershipOption = () =>
     'whether the API server refuses writes of others than the documented writers, only counts them, or neither (default: as the cluster has it, else deny)',
   ).choices(Object.keys(ownershipModes))
 
-const modeOf = ({ ownership }: SystemFlags): OwnershipMode | undefined => ownership && ownershipModes[ownership]
+const dataPlaneOption = () =>
+  new Option('--data-plane <name>', 'the data plane that attaches: Galactic, or Linux bridges by the standard CNI plugins')
+    .choices(dataPlaneNames)
+    .default('galactic')
+
+const modeOf = ({ ownership }: Pick<SystemFlags, 'ownership'>): OwnershipMode | undefined =>
+  ownership && ownershipModes[ownership]
 
 const print = (line: string) => console.log(line)
 
@@ -38,7 +52,7 @@ function wholeNumber(least: number, most: number) {
 }
 
 const program = new Command('nso')
-  .description('The network-services-operator on this machine: a real Kubernetes control plane, NSO and Galactic.')
+  .description('The network-services-operator on this machine: a real Kubernetes control plane, NSO and a data plane.')
   .version('0.1.0')
   .enablePositionalOptions()
   .showHelpAfterError('(--help shows what there is)')
@@ -51,7 +65,7 @@ Where things are:
 
 Environment:
   KUBEBUILDER_ASSETS=DIR   use the kube-apiserver and etcd of this folder instead of building one
-  NSO_LOG_LEVEL=debug      what NSO and Galactic log (debug, info, warn, error)
+  NSO_LOG_LEVEL=debug      what NSO and the data plane log (debug, info, warn, error)
   NSO_KEEP=1               keep the folder of a run, with the audit log, until the next start`,
   )
 
@@ -61,6 +75,7 @@ function systemCommand(name: string, description: string): Command {
     .description(description)
     .option('--kubeconfig <file>', 'use an existing cluster (its administrator’s kubeconfig) instead of a local control plane')
     .option('--port <number>', 'port of the local API server (default: any free one)', wholeNumber(1, 65_535))
+    .addOption(dataPlaneOption())
     .addOption(ownershipOption())
 }
 
@@ -68,16 +83,21 @@ const statuses = `
 Exit status: 0 when it did what it was to do, also when Ctrl-C or nso down ended a system that was up; 130 (Ctrl-C) or
 143 (TERM) when it was interrupted before; else 1. Ctrl-C at any moment leaves nothing running.`
 
-systemCommand('start', 'start a control plane, NSO and Galactic, bring sample claims to Ready, and stay up until Ctrl-C')
-  .option('--claims <number>', 'how many claims, in turn IPv6, dual stack and Hypervisor mode', wholeNumber(1, 5000), 3)
+systemCommand('start', 'start a control plane, NSO and a data plane, bring sample claims to Ready, and stay up until Ctrl-C')
+  .option('--claims <number>', 'how many claims, of the data plane’s sample shapes in turn', wholeNumber(1, 5000), 3)
   .option('--exit-when-ready', 'stop when all claims are Ready', false)
   .option('--report <file>', 'write times, API writes, conflicts and errors as JSON')
   .addHelpText(
     'after',
     `
-It fails when a conflict, an ownership conflict or a reconcile error happened, or when NSO's and Galactic's own metrics do
+It fails when a conflict, an ownership conflict or a reconcile error happened, or when NSO's and the data plane's own metrics do
 not agree with the API server's audit log. On an existing cluster the samples are removed at the end; the definitions,
 roles and policy that were installed stay.
+
+With --data-plane bridge Pods use the claims of a local control plane, attached by the real CNI plugins in network namespaces of
+this machine, and packets show who reaches whom. That takes root on Linux, iproute2, Python 3, and Go once to build the plugins
+(or CNI_PATH); without them the claims stop at Prepared, which is said, and --exit-when-ready then fails. On an existing cluster
+its own kubelet and Multus run Pods: there it is done when the claims are Prepared.
 ${statuses}`,
   )
   .action(async (flags: StartFlags) => {
@@ -86,12 +106,12 @@ ${statuses}`,
     process.exitCode = await runStart({ ...flags, ownership: modeOf(flags), mode: 'start', print, signal })
   })
 
-systemCommand('up', 'start a control plane, NSO and Galactic for daily work; one at a time')
+systemCommand('up', 'start a control plane, NSO and a data plane for daily work; one at a time')
   .option('--detach', 'return when it is up', false)
   .addHelpText(
     'after',
     `
-Each local control plane begins empty: its data go when it ends. NSO and Galactic are started again when they end
+Each local control plane begins empty: its data go when it ends. NSO and the data plane are started again when they end
 unasked; the end of the control plane is the end.
 ${statuses}`,
   )
@@ -138,6 +158,7 @@ program
 addExplain(program)
 addOwners(program)
 addMigrate(program)
+addConformance(program)
 addCompletion(program)
 
 await program.parseAsync()

@@ -1,6 +1,5 @@
 /** Installs the policies that enforce ownership, with the identities of this installation, and waits until they are in force. */
 import { enforcement as nsoEnforcement, ownershipProbes as nsoProbes } from '@nso/api'
-import { enforcement as galacticEnforcement, ownershipProbes as galacticProbes } from 'galactic/manifests'
 import {
   modeLabel,
   type OwnershipEnforcement,
@@ -14,10 +13,14 @@ import {
 } from 'kube-control-loop'
 import { type ApiConnection, connect, installManifests, type KubeObject } from 'kube-localplane'
 import { openCluster } from './cluster.ts'
+import type { DataPlaneUse } from './planes/data-plane.ts'
+import { defaultDataPlane } from './planes/index.ts'
 import { servesAdmission } from './served.ts'
 
 export type OwnershipRequest = {
   kubeconfigPath: string
+  /** Whose objects it is too: Galactic's unless said otherwise. */
+  dataPlane?: DataPlaneUse | undefined
   /** Absent: as the cluster has it, else Deny. */
   mode?: OwnershipMode | undefined
   log: (line: string) => void
@@ -26,10 +29,7 @@ export type OwnershipRequest = {
 
 type App = { title: string; enforcement: OwnershipEnforcement; probes: readonly OwnershipProbe[] }
 
-const apps: readonly App[] = [
-  { title: 'NSO', enforcement: nsoEnforcement, probes: nsoProbes },
-  { title: 'Galactic', enforcement: galacticEnforcement, probes: galacticProbes },
-]
+const nso: App = { title: 'NSO', enforcement: nsoEnforcement, probes: nsoProbes }
 
 /**
  * Applied to a used cluster it changes nothing but the mode: parameters that stand, an administrator's among them, are kept.
@@ -42,7 +42,8 @@ export async function enforceOwnership(request: OwnershipRequest): Promise<void>
       request.log('ownership is not enforced: this server does not serve ValidatingAdmissionPolicy v1')
       return
     }
-    const lines = await Promise.all(apps.map((app) => enforceOf(app, connection, request)))
+    const { title, ownership } = request.dataPlane ?? defaultDataPlane
+    const lines = await Promise.all([nso, { title, ...ownership }].map((app) => enforceOf(app, connection, request)))
     for (const line of lines) request.log(line)
   } finally {
     connection.close()

@@ -1,4 +1,6 @@
 /** The report of `nso start`: counted from the API server's audit log, and checked against what the processes say of themselves. */
+import { failuresIn } from './packets.ts'
+import type { Proof } from './planes/data-plane.ts'
 
 /** What the report needs of one line of the audit log. */
 export type AuditedRequest = {
@@ -26,18 +28,22 @@ export type Report = {
   reconcileErrors: number
   /**
    * `audit`: everybody's requests, from the API server's audit log, with which the processes' own metrics agree.
-   * `metrics`: NSO's and Galactic's own counts, on a cluster whose audit log cannot be read; resources are not known there.
+   * `metrics`: NSO's and the data plane's own counts, on a cluster whose audit log cannot be read; resources are not known there.
    */
   countedFrom: 'audit' | 'metrics'
   /** What was answered 409, when anything was. */
   refused?: string[]
+  /** What real workloads were given, and which of them reach each other: where the data plane is shown with them. */
+  packets?: Proof
 }
 
-/** The counts that are to be 0 and are not, as sentences; empty when all is well. */
-export function complaintsAbout({ conflicts, ownershipConflicts, reconcileErrors, refused = [] }: Report): string[] {
+/** The counts that are to be 0 and are not, and the packets that went wrong, as sentences; empty when all is well. */
+export function complaintsAbout(report: Report): string[] {
+  const { conflicts, ownershipConflicts, reconcileErrors, refused = [], packets } = report
   const counts = { conflicts, 'ownership conflicts': ownershipConflicts, 'reconcile errors': reconcileErrors }
   const missed = Object.entries(counts).filter(([, count]) => count !== 0)
-  return [...missed.map(([name, count]) => `${name}: ${count}, and there should be none`), ...refused]
+  const sentences = missed.map(([name, count]) => `${name}: ${count}, and there should be none`)
+  return [...sentences, ...refused, ...(packets ? failuresIn(packets) : [])]
 }
 
 const methods: Readonly<Record<string, string>> = {

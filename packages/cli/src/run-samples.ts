@@ -1,26 +1,17 @@
 /** Brings the sample claims to Ready on a running system, times each hop, and removes them again. */
 import { Network, NetworkContext, NetworkInterfaceClaim, ServingLocation } from '@nso/api'
-import { VPC } from 'galactic/api'
 import { type Change, type Kind, type KubeObject, keyOf, systemClock } from 'kube-control-loop'
 import { childHopOf, claimHopsOf, type Hop } from './follow.ts'
+import type { Prepared } from './planes/data-plane.ts'
 import type { ClaimTimes } from './report.ts'
-import {
-  claims,
-  isSample,
-  network,
-  sampleLabels,
-  sampleLocation,
-  sampleNamespace,
-  sampleNetwork,
-  servingLocation,
-} from './samples.ts'
+import { claims, isSample, network, sampleLabels, sampleLocation, sampleNamespace, servingLocation } from './samples.ts'
 import { conditionsOf } from './tree.ts'
 import { until } from './until.ts'
-import type { World } from './world.ts'
+import { interfaceKeyOf, type World } from './world.ts'
 
 const namespaceKind = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', scope: 'Cluster' } as const
 const asUser = { fieldManager: 'nso-cli' }
-const inSamples = { name: sampleNetwork, namespace: sampleNamespace }
+const inSamples = (name: string) => ({ name, namespace: sampleNamespace })
 
 export function isTrue(object: KubeObject | undefined, type: string): boolean {
   return object !== undefined && conditionsOf(object).some((one) => one.type === type && one.status === 'True')
@@ -32,18 +23,23 @@ export async function ensureNamespace(world: Pick<World, 'client'>, name: string
   await world.client.create(namespaceKind, { apiVersion: 'v1', kind: 'Namespace', metadata, spec: {} }, asUser, signal)
 }
 
-/** The network at this location, usable: its context stands and the data plane's network object has its identifier. */
-export async function ensureNetwork(world: World, signal: AbortSignal): Promise<void> {
+/** The networks at this location, usable: their contexts stand and the data plane's network objects are Ready. */
+export async function ensureNetworks(world: World, signal: AbortSignal): Promise<void> {
   const locations = await world.client.list(ServingLocation, {}, signal)
   if (locations.items.length === 0) await world.client.create(ServingLocation, servingLocation() as never, asUser, signal)
   const location = locations.items.map(({ metadata }) => metadata.name).sort()[0] ?? sampleLocation
-  if (!(await world.client.find(Network, inSamples, signal)))
-    await world.client.create(Network, network() as never, asUser, signal)
-  const context = keyOf({ metadata: { name: `${sampleNetwork}-${location}`, namespace: sampleNamespace } })
-  await until([world.contexts, world.networkObjects], () => isTrue(world.networkObjects.get(context), 'Ready'), {
-    what: `${NetworkContext.kind} ${context} and its VPC`,
-    signal,
-  })
+  const { samples, kinds } = world.dataPlane
+  for (const name of samples.networks) {
+    if (!(await world.client.find(Network, inSamples(name), signal)))
+      await world.client.create(Network, network(name) as never, asUser, signal)
+  }
+  for (const name of samples.networks) {
+    const context = keyOf({ metadata: inSamples(`${name}-${location}`) })
+    await until([world.contexts, world.networkObjects], () => isTrue(world.networkObjects.get(context), 'Ready'), {
+      what: `${NetworkContext.kind} ${context} and its ${kinds.networkObject.kind}`,
+      signal,
+    })
+  }
 }
 
 /** Deletes claims that an earlier run left, unless told otherwise all of the namespace, and waits until they are gone. */
@@ -62,28 +58,32 @@ export async function removeOldClaims(
 }
 
 /**
- * Deletes the sample claims, their network and namespace, and waits until nothing of them needs a controller any more. What
+ * Deletes the sample claims, their networks and namespace, and waits until nothing of them needs a controller any more. What
  * lacks the samples' label stays.
  */
 export async function removeSamples(world: World, signal: AbortSignal): Promise<void> {
-  const { client, networkObjects } = world
+  const { client, dataPlane } = world
   await removeOldClaims(world, signal, isSample)
-  const standing = await client.find(Network, inSamples, signal)
-  if (standing && isSample(standing)) {
-    const contexts = [...world.contexts.values()].filter(({ spec }) => isOfSamples(spec)).map(keyOf)
-    await client.remove(Network, inSamples, {}, signal)
-    while (await client.find(Network, inSamples, signal)) await systemClock.sleep(100, signal)
-    // The garbage collector would, up to half a minute later, when nobody is left to remove the finalizers.
-    const orphans = () => contexts.flatMap((key) => networkObjects.get(key) ?? [])
-    for (const { metadata } of orphans()) await client.remove(VPC, metadata, {}, signal)
-    await until([networkObjects], () => orphans().length === 0, { what: 'the VPC of the samples is gone', signal })
-  }
+  for (const name of dataPlane.samples.networks) await removeNetwork(world, name, signal)
   await removeSample(client, ServingLocation, { name: sampleLocation }, signal)
   await removeSample(client, namespaceKind, { name: sampleNamespace }, signal)
 }
 
-function isOfSamples(spec: unknown): boolean {
-  return (spec as { network?: { name?: string } } | undefined)?.network?.name === sampleNetwork
+async function removeNetwork({ client, contexts, networkObjects }: World, name: string, signal: AbortSignal): Promise<void> {
+  const standing = await client.find(Network, inSamples(name), signal)
+  if (!standing || !isSample(standing)) return
+  const keys = [...contexts.values()].filter(({ spec }) => isOf(spec, name)).map(keyOf)
+  await client.remove(Network, inSamples(name), {}, signal)
+  while (await client.find(Network, inSamples(name), signal)) await systemClock.sleep(100, signal)
+  // The garbage collector would, up to half a minute later, when nobody is left to remove the finalizers.
+  const { kind } = networkObjects
+  const orphans = () => keys.flatMap((key) => networkObjects.get(key) ?? [])
+  for (const { metadata } of orphans()) await client.remove(kind, metadata, {}, signal)
+  await until([networkObjects], () => orphans().length === 0, { what: `the ${kind.kind} of the samples is gone`, signal })
+}
+
+function isOf(spec: unknown, name: string): boolean {
+  return (spec as { network?: { name?: string } } | undefined)?.network?.name === name
 }
 
 async function removeSample(client: World['client'], kind: Kind, at: { name: string }, signal: AbortSignal): Promise<void> {
@@ -96,12 +96,19 @@ export type BringOptions = {
   show: (line: string, name: string) => void
   /** Called when a claim is Ready, with how many are. */
   ready?: (count: number) => void
+  /** Called once for each claim that has become Prepared, with the attachment. What it rejects with fails the run. */
+  prepared?: ((prepared: Prepared) => Promise<void>) | undefined
+  /** Condition that ends the wait; Ready unless said otherwise. */
+  goal?: Goal
   signal: AbortSignal
 }
 
-/** Creates the claims at once and resolves when each is Ready (or rejects at the limit) with the times since each one's creation. */
+export type Goal = 'Prepared' | 'Ready'
+
+/** Creates the claims at once and resolves when each has reached the goal (or rejects at the limit) with the times since each one's creation. */
 export async function bringToReady(world: World, count: number, options: BringOptions): Promise<ClaimTimes[]> {
-  const { show, ready = () => {}, signal } = options
+  const { show, ready = () => {}, goal = 'Ready', signal } = options
+  const using = useOnce(world, options)
   const started = performance.now()
   const sent = new Map<string, number>()
   const times = new Map<string, ClaimTimes>()
@@ -116,34 +123,60 @@ export async function bringToReady(world: World, count: number, options: BringOp
   const onClaim = (change: Change<KubeObject>) => {
     if (!sent.has(change.key)) return
     tell(claimHopsOf(change))
-    if (change.after && note(times, change.key, change.after, sinceSent(change.key))) ready(++readyCount)
+    if (!change.after) return
+    using.see(change.after)
+    if (note(times, change.key, change.after, sinceSent(change.key))) ready(++readyCount)
   }
-  const onChild = (change: Change<KubeObject>) => tell(childHopOf(change, sent.has(change.key) ? change.key : undefined))
+  const onChild = (change: Change<KubeObject>) => {
+    tell(childHopOf(change, sent.has(change.key) ? change.key : undefined))
+    const claim = world.claims.get(change.key)
+    if (claim && sent.has(change.key)) using.see(claim)
+  }
   const ends = [
     world.claims.subscribe(onClaim),
     ...[world.interfaces, world.attachments, world.definitions].map((cache) => cache.subscribe(onChild)),
   ]
   try {
-    const wanted = claims(count)
+    const wanted = claims(world.dataPlane.samples.shapes, count)
     await Promise.all(
       wanted.map((claim) => {
         sent.set(keyOf(claim), performance.now())
         return world.client.create(NetworkInterfaceClaim, claim as never, asUser, signal)
       }),
     )
-    await untilSettled(world, [...sent.keys()], signal)
+    await Promise.race([untilSettled(world, [...sent.keys()], goal, signal), using.failed])
     return [...sent.keys()].map((key) => times.get(key) ?? { name: key, boundMs: null, preparedMs: null, readyMs: null })
   } finally {
     for (const end of ends) end()
   }
 }
 
-/** Ready on the claim comes beside the interface's own status: what is counted afterwards shall have both. */
-function untilSettled(world: World, keys: readonly string[], signal: AbortSignal): Promise<void> {
-  const unready = () =>
-    keys.filter((key) => !isTrue(world.claims.get(key), 'Ready') || !isTrue(world.interfaces.get(key), 'Programmed'))
+/** Calls `prepared` for each claim, the first time that it is Prepared. */
+function useOnce(world: World, { prepared }: BringOptions): { see(claim: KubeObject): void; failed: Promise<never> } {
+  const used = new Set<string | undefined>()
+  const failure = Promise.withResolvers<never>()
+  // Nobody may be waiting for it.
+  failure.promise.catch(() => {})
+  return {
+    failed: failure.promise,
+    see(claim) {
+      const attachment = world.attachments.get(interfaceKeyOf(claim))
+      // One of the two may be seen before the other.
+      const isPrepared = isTrue(claim, 'Prepared') && isTrue(attachment, 'Ready')
+      if (!prepared || !attachment || !isPrepared || used.has(claim.metadata.uid)) return
+      used.add(claim.metadata.uid)
+      prepared({ claim, attachment }).catch(failure.reject)
+    },
+  }
+}
+
+/** The condition on the claim comes beside the interface's own status: what is counted afterwards shall have both. */
+function untilSettled(world: World, keys: readonly string[], goal: Goal, signal: AbortSignal): Promise<void> {
+  const ofInterface = goal === 'Ready' ? 'Programmed' : 'Prepared'
+  const isThere = (key: string) => isTrue(world.claims.get(key), goal) && isTrue(world.interfaces.get(key), ofInterface)
+  const unready = () => keys.filter((key) => !isThere(key))
   return until([world.claims, world.interfaces], () => unready().length === 0, {
-    what: () => `${unready().length} of ${keys.length} claims to be Ready (first: ${unready()[0]})`,
+    what: () => `${unready().length} of ${keys.length} claims to be ${goal} (first: ${unready()[0]})`,
     signal,
     limitMs: 120_000 + 200 * keys.length,
   })

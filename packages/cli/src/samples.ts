@@ -1,6 +1,7 @@
-/** The sample network and claims that `nso start` brings to Ready: the three shapes a workload may ask for. */
+/** The sample networks and claims that `nso start` brings to Ready: the shapes a workload may ask for. */
 import { Network, NetworkInterfaceClaim, ServingLocation } from '@nso/api'
 import { apiVersionOf, type KubeObject } from 'kube-control-loop'
+import type { ClaimShape } from './planes/data-plane.ts'
 
 export const sampleNamespace = 'nso-demo'
 export const sampleNetwork = 'default'
@@ -13,12 +14,6 @@ export function isSample({ metadata }: KubeObject): boolean {
   return Object.entries(sampleLabels).every(([name, value]) => metadata.labels?.[name] === value)
 }
 
-const shapes = [
-  { prefix: 'web', spec: { ipFamilies: ['IPv6'] } },
-  { prefix: 'db', spec: { ipFamilies: ['IPv6', 'IPv4'] } },
-  { prefix: 'vm', spec: { ipFamilies: ['IPv6'], attachmentMode: 'Hypervisor' } },
-] as const
-
 export function servingLocation(): KubeObject {
   return {
     apiVersion: apiVersionOf(ServingLocation),
@@ -28,24 +23,25 @@ export function servingLocation(): KubeObject {
   }
 }
 
-export function network(): KubeObject {
+export function network(name: string): KubeObject {
   return {
     apiVersion: apiVersionOf(Network),
     kind: Network.kind,
-    metadata: { name: sampleNetwork, namespace: sampleNamespace, labels: sampleLabels },
+    metadata: { name, namespace: sampleNamespace, labels: sampleLabels },
     spec: { ipam: { mode: 'Auto' }, ipFamilies: ['IPv6', 'IPv4'], mtu: 1460 },
   }
 }
 
-/** `count` claims as a user would write them (the CRD fills in the defaults), the shapes in turn: IPv6, dual stack, Hypervisor mode. */
-export function claims(count: number, namespace = sampleNamespace): KubeObject[] {
+/** `count` claims as a user would write them (the CRD fills in the defaults), the shapes in turn. */
+export function claims(shapes: readonly ClaimShape[], count: number): KubeObject[] {
   return Array.from({ length: count }, (_, index) => {
-    const shape = shapes[index % shapes.length] ?? shapes[0]
+    const shape = shapes[index % shapes.length]
+    const name = `${shape?.prefix}-${Math.floor(index / shapes.length)}`
     return {
       apiVersion: apiVersionOf(NetworkInterfaceClaim),
       kind: NetworkInterfaceClaim.kind,
-      metadata: { name: `${shape.prefix}-${Math.floor(index / shapes.length)}`, namespace, labels: sampleLabels },
-      spec: { network: { name: sampleNetwork }, ...shape.spec },
+      metadata: { name, namespace: sampleNamespace, labels: sampleLabels },
+      spec: { network: { name: shape?.network }, ...shape?.spec },
     }
   })
 }

@@ -6,6 +6,7 @@ import { findProcess, type Lock, tryLock } from 'kube-localplane'
 import { cleanUp, demonstrate } from './demonstrate.ts'
 import { Explained, keepLogs, messageOf, reasonOf } from './failure.ts'
 import { createInstances, type Instance, type Instances, stateFolder } from './instances.ts'
+import { dataPlanes } from './planes/index.ts'
 import { requireCluster, requireSpace, requireWritable } from './preflight.ts'
 import { statusOf } from './signals.ts'
 import { type System, startSystem } from './system.ts'
@@ -14,6 +15,8 @@ export type StartOptions = {
   mode: 'start' | 'up'
   kubeconfig?: string | undefined
   port?: number | undefined
+  /** Galactic unless said otherwise. */
+  dataPlane?: keyof typeof dataPlanes | undefined
   claims: number
   exitWhenReady: boolean
   report?: string | undefined
@@ -79,16 +82,17 @@ async function runInstance(options: StartOptions, instances: Instances): Promise
   try {
     instances.write(instance)
     mkdirSync(dir, { recursive: true, mode: 0o700 })
-    system = await startSystem({ ...options, dir, log: print })
+    const dataPlane = dataPlanes[options.dataPlane ?? 'galactic']
+    system = await startSystem({ ...options, dataPlane, dir, log: print })
     const failure = system.failed.then((sentence) => Promise.reject(new Explained(sentence)))
-    if (options.mode === 'start') await Promise.race([demonstrate(system, options), failure])
+    const isComplete = options.mode === 'up' || (await Promise.race([demonstrate(system, options), failure]))
     if (!options.exitWhenReady) {
       system.healFromNowOn()
       instances.write({ ...instance, kubeconfigPath: system.kubeconfigPath, ready: true })
       sayUp(options, system)
       await Promise.race([untilAborted(signal), failure])
     }
-    status = 0
+    status = options.exitWhenReady && !isComplete ? 1 : 0
   } catch (error) {
     status = signal.aborted ? statusOf(signal) : 1
     if (!signal.aborted)
@@ -106,7 +110,7 @@ async function end(
   { system, dir, pid }: { system: System | undefined; dir: string; pid: number },
 ): Promise<boolean> {
   try {
-    if (system && kubeconfig && mode === 'start') await cleanUp(system.kubeconfigPath, print)
+    if (system && kubeconfig && mode === 'start') await cleanUp(system, print)
     await system?.stop()
     return true
   } catch (error) {

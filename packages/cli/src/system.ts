@@ -1,18 +1,18 @@
 /**
- * The whole system on one machine: a control plane (local, or a given cluster), everything installed, NSO and Galactic as two
- * processes with two identities, and the stand-in node.
+ * The whole system on one machine: a control plane (local, or a given cluster), everything installed, NSO and a data plane as two
+ * processes with two identities, and a stand-in for the nodes.
  */
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { nsoAccount } from '@nso/api'
-import { galacticAccount } from 'galactic/manifests'
-import { standInNodeAccount, startStandInNode } from 'galactic/testing'
-import { createLogger, type OwnershipMode, systemClock } from 'kube-control-loop'
+import { type OwnershipMode, systemClock } from 'kube-control-loop'
 import { type Plane, startPlane } from 'kube-localplane'
 import { type Component, obituary, startComponent } from './component.ts'
 import { type Account, keepIdentity } from './identities.ts'
 import { chooseLocation, install } from './install.ts'
+import type { DataPlaneUse, RunningStandIn } from './planes/data-plane.ts'
+import { defaultDataPlane } from './planes/index.ts'
 import { type Running, type Supervised, supervise } from './supervise.ts'
 
 export type System = {
@@ -23,12 +23,15 @@ export type System = {
   readonly plane: Plane | undefined
   /** The processes that run now: others after one was started again. */
   readonly nso: Component
-  readonly galactic: Component
+  readonly dataPlane: Component
+  readonly use: DataPlaneUse
+  /** Plays the nodes. Where it does not run: why, in sentences, or nothing where the cluster's own nodes do it. */
+  readonly standIn: RunningStandIn | { missing: readonly string[] }
   /** Resolves with a sentence when a part ends that nobody stopped and that is not started again. */
   readonly failed: Promise<string>
-  /** From now on NSO, Galactic and the stand-in node are started again when they end; the control plane's end stays the end. */
+  /** From now on NSO, the data plane and its stand-in are started again when they end; the control plane's end stays the end. */
   healFromNowOn(): void
-  /** Ends everything that was started: NSO, Galactic and the node, then the control plane. Can be repeated. */
+  /** Ends everything that was started: NSO, the data plane and its stand-in, then the control plane. Can be repeated. */
   stop(): Promise<void>
 }
 
@@ -38,6 +41,8 @@ export type SystemOptions = {
   /** An existing cluster's; absent: a local control plane is started. */
   kubeconfig?: string | undefined
   port?: number | undefined
+  /** Galactic unless said otherwise. */
+  dataPlane?: DataPlaneUse | undefined
   /** Whether the admission policy that adds the claim's finalizer is installed (absent: where the server can). */
   policy?: boolean
   /** As of `install`. */
@@ -46,7 +51,7 @@ export type SystemOptions = {
   signal: AbortSignal
 }
 
-type Parts = { nso: Supervised<Process>; galactic: Supervised<Process>; node: Supervised<Running> }
+type Parts = { nso: Supervised<Process>; dataPlane: Supervised<Process>; standIn: Supervised<RunningStandIn> | undefined }
 type Process = Running & { component: Component }
 type Stops = (() => Promise<unknown>)[]
 
@@ -71,18 +76,22 @@ async function stopAll(stops: Stops): Promise<void> {
 }
 
 async function start(options: SystemOptions, stops: Stops): Promise<System> {
-  const { dir, log, signal } = options
+  const { dir, log, signal, dataPlane: use = defaultDataPlane } = options
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const plane = options.kubeconfig ? undefined : await startLocal(options)
   if (plane) stops.push(() => plane.stop())
   const kubeconfigPath = plane?.kubeconfigPath ?? path.resolve(options.kubeconfig ?? '')
   signal.throwIfAborted()
-  await install({ kubeconfigPath, policy: options.policy, ownership: options.ownership, log, signal })
+  await install({ kubeconfigPath, dataPlane: use, policy: options.policy, ownership: options.ownership, log, signal })
   const location = plane ? undefined : await chooseLocation(kubeconfigPath)
   if (location) log(`several ServingLocations: NSO runs for the first, ${location}`)
-  const parts = await startParts({ ...options, kubeconfigPath, location }, stops)
-  const { nso, galactic, node } = parts
-  log(`NSO (process ${nso.current.component.pid}) and Galactic (process ${galactic.current.component.pid}) are ready`)
+  const missing = await missingFor(use, plane !== undefined, { log, signal })
+  for (const sentence of missing ?? []) log(`${use.standIn.title} does not run, and claims stop at Prepared: ${sentence}`)
+  const playsNodes = missing === undefined
+  const parts = await startParts({ ...options, kubeconfigPath, location, use, playsNodes }, stops)
+  const { nso, dataPlane, standIn } = parts
+  const all = [nso, dataPlane, ...(standIn ? [standIn] : [])]
+  log(`NSO (process ${nso.current.component.pid}) and ${use.title} (process ${dataPlane.current.component.pid}) are ready`)
   return {
     dir,
     kubeconfigPath,
@@ -90,15 +99,30 @@ async function start(options: SystemOptions, stops: Stops): Promise<System> {
     get nso() {
       return nso.current.component
     },
-    get galactic() {
-      return galactic.current.component
+    get dataPlane() {
+      return dataPlane.current.component
     },
-    failed: Promise.race([nso.failed, galactic.failed, node.failed, ...(plane ? [plane.failed] : [])]),
+    use,
+    get standIn() {
+      return standIn?.current ?? { missing: missing ?? [] }
+    },
+    failed: Promise.race([...all.map(({ failed }) => failed), ...(plane ? [plane.failed] : [])]),
     healFromNowOn() {
-      for (const part of [nso, galactic, node]) part.healFromNowOn()
+      for (const part of all) part.healFromNowOn()
     },
     stop: () => stopAll(stops),
   }
+}
+
+/** Why nodes are not played: sentences, or none where a given cluster's own nodes do it. Undefined: they are. */
+async function missingFor(
+  { standIn }: DataPlaneUse,
+  isLocal: boolean,
+  options: Pick<SystemOptions, 'log' | 'signal'>,
+): Promise<readonly string[] | undefined> {
+  if (!isLocal && !standIn.onGivenClusters) return []
+  const missing = await standIn.missing(options)
+  return missing.length > 0 ? missing : undefined
 }
 
 async function startLocal({ dir, port, log, signal }: SystemOptions): Promise<Plane> {
@@ -113,20 +137,26 @@ async function startLocal({ dir, port, log, signal }: SystemOptions): Promise<Pl
   })
 }
 
-type PartsRequest = SystemOptions & { kubeconfigPath: string; location: string | undefined }
+type PartsRequest = SystemOptions & {
+  kubeconfigPath: string
+  location: string | undefined
+  use: DataPlaneUse
+  playsNodes: boolean
+}
 
-async function startParts({ dir, log, kubeconfigPath, location, ...options }: PartsRequest, stops: Stops): Promise<Parts> {
+async function startParts(request: PartsRequest, stops: Stops): Promise<Parts> {
+  const { dir, log, kubeconfigPath, location, use, playsNodes } = request
   const failing = new AbortController()
-  const signal = AbortSignal.any([options.signal, failing.signal])
+  const signal = AbortSignal.any([request.signal, failing.signal])
   const identity = async (account: Account, file: string) => {
     const { path: written, stop } = await keepIdentity({ kubeconfigPath, account, file: path.join(dir, file), log })
     stops.push(async () => stop())
     return written
   }
-  const [nsoConfig, galacticConfig, nodeConfig] = await Promise.all([
+  const [nsoConfig, dataPlaneConfig, standInConfig] = await Promise.all([
     identity(nsoAccount, 'nso.kubeconfig'),
-    identity(galacticAccount, 'galactic.kubeconfig'),
-    identity(standInNodeAccount, 'stand-in-node.kubeconfig'),
+    identity(use.account, `${use.name}.kubeconfig`),
+    identity(use.standIn.account, `${use.standIn.account.name}.kubeconfig`),
   ])
   const others: Stops = []
   // All of them at once, and all at once they are stopped.
@@ -146,13 +176,15 @@ async function startParts({ dir, log, kubeconfigPath, location, ...options }: Pa
   const nsoFlags = location === undefined ? [] : ['--location', location]
   const starts = [
     process('NSO', '@nso/operator/main', nsoConfig, nsoFlags),
-    process('Galactic', 'galactic/main', galacticConfig),
-    keep('the stand-in node', async () => startNode(nodeConfig)),
+    process(use.title, use.main, dataPlaneConfig),
+    playsNodes
+      ? keep(use.standIn.title, (ending) => use.standIn.start({ kubeconfig: standInConfig, log, signal: ending }))
+      : undefined,
   ] as const
   // When one fails the others end with it: nothing may become ready after everything was stopped.
   await Promise.allSettled(starts)
-  const [nso, galactic, node] = await Promise.all(starts)
-  return { nso, galactic, node }
+  const [nso, dataPlane, standIn] = await Promise.all(starts)
+  return { nso, dataPlane, standIn }
 }
 
 type ProcessRequest = {
@@ -181,13 +213,4 @@ async function startProcess({ name, module, kubeconfig, more, dir, signal }: Pro
     ended: component.exited.then((how) => obituary(component, how)),
     stop: () => component.stop(),
   }
-}
-
-function startNode(kubeconfig: string): Running {
-  const node = startStandInNode({ kubeconfig, log: createLogger({ name: 'stand-in-node', level: 'silent' }) })
-  const ended = node.running.then(
-    () => 'the stand-in node ended',
-    (error: unknown) => `the stand-in node ended: ${String(error)}`,
-  )
-  return { ended, stop: () => node.stop().catch(() => {}) }
 }

@@ -1,6 +1,5 @@
 /** What the command line sees of a running system: caches of the chain's kinds, and trees made from them. */
 import { NetworkContext, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
-import { NetworkAttachmentDefinition, VPC, VPCAttachment } from 'galactic/api'
 import {
   type Client,
   createAccessSource,
@@ -8,15 +7,20 @@ import {
   createClient,
   createHttpTransport,
   type FollowedCache,
+  type Key,
   type Kind,
   type KubeObject,
   keyOf,
   silentLogger,
   systemClock,
 } from 'kube-control-loop'
+import { NetworkAttachmentDefinition } from 'kube-multus'
+import type { DataPlaneUse } from './planes/data-plane.ts'
+import { defaultDataPlane } from './planes/index.ts'
 import type { TreeNode } from './tree.ts'
 
 export type World = {
+  readonly dataPlane: DataPlaneUse
   readonly client: Client
   readonly claims: FollowedCache
   readonly interfaces: FollowedCache
@@ -30,7 +34,12 @@ export type World = {
 }
 
 /** Follows the chain's kinds in one namespace; resolves when all are known. */
-export async function followWorld(kubeconfigPath: string, namespace: string, signal: AbortSignal): Promise<World> {
+export async function followWorld(
+  kubeconfigPath: string,
+  namespace: string,
+  signal: AbortSignal,
+  dataPlane = defaultDataPlane,
+): Promise<World> {
   const access = createAccessSource({ clock: systemClock, kubeconfig: kubeconfigPath })
   const transport = createHttpTransport({ access, clock: systemClock, userAgent: 'nso-cli/0.1.0' })
   const parts = { clock: systemClock, jitter: Math.random, log: silentLogger }
@@ -45,13 +54,14 @@ export async function followWorld(kubeconfigPath: string, namespace: string, sig
     return cache
   }
   const world = {
+    dataPlane,
     client,
     claims: follow(NetworkInterfaceClaim),
     interfaces: follow(NetworkInterface),
-    attachments: follow(VPCAttachment),
+    attachments: follow(dataPlane.kinds.attachment),
     definitions: follow(NetworkAttachmentDefinition),
     contexts: follow(NetworkContext),
-    networkObjects: follow(VPC),
+    networkObjects: follow(dataPlane.kinds.networkObject),
   }
   await Promise.all(caches.map((cache) => cache.ready(signal)))
   return {
@@ -65,11 +75,10 @@ export async function followWorld(kubeconfigPath: string, namespace: string, sig
   }
 }
 
-type Caches = Pick<World, 'interfaces' | 'attachments' | 'definitions'>
+type Parts = Pick<World, 'dataPlane' | 'interfaces' | 'attachments' | 'definitions'>
 
-function treeOf({ interfaces, attachments, definitions }: Caches, claim: KubeObject): TreeNode {
-  const { networkInterfaceRef } = (claim.status ?? {}) as { networkInterfaceRef?: { name: string } }
-  const key = keyOf({ metadata: { name: networkInterfaceRef?.name ?? claim.metadata.name, namespace: claim.metadata.namespace } })
+function treeOf({ dataPlane, interfaces, attachments, definitions }: Parts, claim: KubeObject): TreeNode {
+  const key = interfaceKeyOf(claim)
   const node = (object: KubeObject | undefined, children: TreeNode[], notes: string[] = []): TreeNode[] =>
     object ? [{ object, children, notes }] : []
   const attachment = attachments.get(key)
@@ -78,10 +87,20 @@ function treeOf({ interfaces, attachments, definitions }: Caches, claim: KubeObj
     notes: addressNotes(claim),
     children: node(
       interfaces.get(key),
-      node(attachment, node(definitions.get(key), [], definitionNotes(definitions.get(key))), identityNotes(attachment)),
-      interfaceNotes(interfaces.get(key)),
+      node(
+        attachment,
+        node(definitions.get(key), [], definitionNotes(definitions.get(key))),
+        attachment ? dataPlane.attachmentNotes(attachment) : [],
+      ),
+      interfaceNotes(interfaces.get(key), dataPlane.networkWord),
     ),
   }
+}
+
+/** Of the claim's interface, whose name its attachment and definition have too. */
+export function interfaceKeyOf({ metadata: { name, namespace }, status }: KubeObject): Key {
+  const { networkInterfaceRef } = (status ?? {}) as { networkInterfaceRef?: { name: string } }
+  return keyOf({ metadata: { name: networkInterfaceRef?.name ?? name, namespace } })
 }
 
 function addressNotes(claim: KubeObject): string[] {
@@ -91,14 +110,9 @@ function addressNotes(claim: KubeObject): string[] {
   )
 }
 
-function interfaceNotes(nic: KubeObject | undefined): string[] {
+function interfaceNotes(nic: KubeObject | undefined, networkWord: string): string[] {
   const { phase, vpc } = (nic?.status ?? {}) as { phase?: string; vpc?: string }
-  return phase ? [`phase ${phase}${vpc ? `, VPC ${vpc}` : ''}`] : []
-}
-
-function identityNotes(attachment: KubeObject | undefined): string[] {
-  const { vpc, vpcAttachment, node } = (attachment?.status ?? {}) as { vpc?: string; vpcAttachment?: string; node?: string }
-  return vpc ? [`identity ${vpc}-${vpcAttachment ?? '?'}${node ? ` on ${node}` : ''}`] : []
+  return phase ? [`phase ${phase}${vpc ? `, ${networkWord} ${vpc}` : ''}`] : []
 }
 
 /** The plugins that a node will run for it. */

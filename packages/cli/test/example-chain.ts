@@ -127,6 +127,11 @@ export function world() {
     vpc: stored({
       ...{ apiVersion: cloud, kind: 'VPC', name: 'net-here', manager: 'galactic-vpc' },
       status: { vpc: '1', conditions: [condition('Ready', 'True', 'IdentifierAllocated')] },
+      meta: {
+        ownerReferences: [
+          { apiVersion: nso, kind: 'NetworkContext', name: 'net-here', uid: 'uid-of-NetworkContext', controller: true },
+        ],
+      },
     }),
     plane: stored({
       ...{ kind: 'DataPlane', name: 'galactic', namespace: undefined, manager: 'nso-dataplane' },

@@ -163,8 +163,8 @@ export const rules = [
     'DP-20',
     'MUST',
     'joint-permissions',
-    'Grants NSO get, list, watch, create, patch and delete on its kinds, and no write on their status.',
-    'Attachments could not be made, or their reports could be forged.',
+    'Grants NSO get, list, watch, create and delete on its kinds, patch on its attachments, and nothing else there: no write on a status above all.',
+    'Attachments could not be made, or what nobody has to change could be changed: reports could be forged.',
   ),
   rule(
     'DP-21',

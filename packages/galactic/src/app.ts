@@ -1,22 +1,16 @@
 /** Galactic as one value: what a process, or a test in its own process, starts. Nothing happens before `run`. */
-import { randomInt, randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
+import { randomInt } from 'node:crypto'
 import {
-  type Clock,
-  createAccessSource,
+  type ControllerProcess,
+  countedWarning,
   createHandover,
-  createHttpTransport,
-  createManager,
+  createProcessManager,
   createStatusWriter,
   createWriter,
-  type Logger,
   type Manager,
-  type ManagerOptions,
+  type ProcessOptions,
   registerConditionGauges,
-  systemClock,
-  type Transport,
 } from 'kube-control-loop'
-import { Counter } from 'prom-client'
 import {
   attachmentConditions,
   managers,
@@ -33,32 +27,13 @@ import { createReservations } from './identifiers/reservations.ts'
 import { attachmentControllerName, type Parts, type Settings, vpcControllerName, type Writers } from './parts.ts'
 import { vpcController } from './vpc/index.ts'
 
-export type GalacticOptions = {
-  /** The wire to the API server. Absent: made from `kubeconfig`, or from where clients look by themselves. */
-  transport?: Transport
-  kubeconfig?: string
+export type GalacticOptions = ProcessOptions & {
   settings?: Partial<Settings>
-  clock?: Clock
   /** Source of identifiers; unpredictable unless given. */
   random?: RandomInt
-  /** Spreads retries: a number from 0 to 1. */
-  jitter?: () => number
-  log?: Logger
-  /** Absent: acts without asking, which is safe only where one process runs. */
-  lease?: ManagerOptions['lease']
-  /** Absent: no pages are served. */
-  server?: ManagerOptions['server']
-  loop?: ManagerOptions['loop']
-  /** What refused writes mean; see `WriterEnvironment`. */
-  classify?: ManagerOptions['classify']
 }
 
-export type Galactic = {
-  readonly manager: Manager
-  readonly caches: Caches
-  /** Runs until the signal is aborted and everything is put away. */
-  run(signal: AbortSignal): Promise<void>
-}
+export type Galactic = ControllerProcess<Caches>
 
 /** Name of the Lease that replicas share. */
 export const leaseName = 'galactic.cloud.datumapis.com'
@@ -66,30 +41,19 @@ export const defaultSettings: Settings = { systemNamespace: 'galactic-system', d
 const userAgent = 'galactic/0.1.0'
 
 export function createGalactic(options: GalacticOptions): Galactic {
-  const { clock = systemClock, random = randomInt } = options
-  const settings = { ...defaultSettings, ...options.settings }
-  const manager = createManager({
+  const { settings, random = randomInt, ...process } = options
+  const manager = createProcessManager(process, {
     name: 'galactic',
-    transport: options.transport ?? ownTransport(options, clock),
     metricPrefix: 'galactic_',
     eventController: 'cloud.datumapis.com/galactic',
-    identity: `${hostname()}_${randomUUID()}`,
-    clock,
-    ...given({
-      lease: options.lease,
-      server: options.server,
-      jitter: options.jitter,
-      log: options.log,
-      loop: options.loop,
-      classify: options.classify,
-    }),
+    userAgent,
   })
-  const parts = createParts(manager, settings, random)
+  const parts = createParts(manager, { ...defaultSettings, ...settings }, random)
   manager.add(vpcController(parts))
   manager.add(attachmentController(parts))
   registerConditionGauges({
     registry: manager.metrics.registry,
-    clock,
+    clock: manager.clock,
     cache: parts.caches.attachments,
     condition: attachmentConditions.Ready,
     names: { count: 'galactic_attachments', oldest: 'galactic_attachment_oldest_not_ready_seconds' },
@@ -110,7 +74,12 @@ export function createParts(manager: Manager, settings: Settings, random: Random
     writers: createWriters(manager, caches),
     writeMetrics: manager.metrics,
     settings,
-    detachGraceExpired: detachGraceExpiry(manager),
+    detachGraceExpired: countedWarning(manager, {
+      metric: 'galactic_detach_grace_expired_total',
+      help: 'Attachments let go although a node still advertised them',
+      ...{ reason: 'DetachGraceExpired', action: 'Detach' },
+      note: 'let go although its BGPAdvertisement was not withdrawn within the grace',
+    }),
   }
 }
 
@@ -149,30 +118,5 @@ function createWriters(manager: Manager, caches: Caches): Writers {
       cache: caches.definitions,
       writes: ['create', 'patch', 'remove'] as const,
     }),
-  }
-}
-
-function ownTransport({ kubeconfig }: GalacticOptions, clock: Clock): Transport {
-  const access = createAccessSource({ clock, ...given({ kubeconfig }) })
-  return createHttpTransport({ access, clock, userAgent })
-}
-
-function detachGraceExpiry({ metrics, events }: Manager): Parts['detachGraceExpired'] {
-  const counter = new Counter({
-    name: 'galactic_detach_grace_expired_total',
-    help: 'Attachments let go although a node still advertised them',
-    registers: [metrics.registry],
-  })
-  const note = 'let go although its BGPAdvertisement was not withdrawn within the grace'
-  return (attachment) => {
-    counter.inc()
-    events.record(attachment, { type: 'Warning', reason: 'DetachGraceExpired', action: 'Detach', note })
-  }
-}
-
-/** Leaves out what is undefined: an option is given or absent. */
-function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>
   }
 }

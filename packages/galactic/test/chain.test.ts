@@ -1,8 +1,8 @@
 /** From a VPC and an attachment to Programmed and away again, on a control plane that knows no other kinds. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { readAudit, tailAudit } from 'kube-localplane'
 import { eventually } from 'kube-localplane/testing'
+import { writesBy } from 'kube-multus/testing/planes'
 import { BGPAdvertisement, finalizer, NetworkAttachmentDefinition, VPC, VPCAttachment } from '../src/api/index.ts'
 import { foreignWords, startStandInNode } from '../testing/index.ts'
 import {
@@ -105,17 +105,9 @@ test('a VPC and an attachment become Programmed, and go away', async () => {
 })
 
 test('the chain cost these writes of Galactic and no refusal', async () => {
-  const to = await tailAudit(world.plane)
-  const entries = (await readAudit(world.plane.auditLogPath ?? '', { to })).filter(
-    ({ user, resource }) => user === 'system:serviceaccount:galactic-system:galactic' && resource !== 'leases',
-  )
-  const refused = entries.filter(({ code }) => code >= 400 && code !== 404)
+  const { counted, refused } = await writesBy(world.plane, 'system:serviceaccount:galactic-system:galactic')
   assert.deepEqual(refused, [])
-  const writes = entries.filter(({ verb }) => !['get', 'list', 'watch'].includes(verb))
-  const counted = Map.groupBy(writes, ({ verb, resource, subresource }) =>
-    [verb, resource, subresource].filter(Boolean).join(' '),
-  )
-  assert.deepEqual(Object.fromEntries([...counted].map(([what, all]) => [what, all.length]).sort()), {
+  assert.deepEqual(counted, {
     'create network-attachment-definitions': 1,
     'delete network-attachment-definitions': 1,
     // The finalizer removed; it came in the body.

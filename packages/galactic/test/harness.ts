@@ -1,115 +1,54 @@
 /** A control plane with Galactic's kinds and no others, Galactic under its own identity, and calls as the administrator. */
 import { randomInt } from 'node:crypto'
-import {
-  apiVersionOf,
-  type Client,
-  createAccessSource,
-  createClient,
-  createHttpTransport,
-  createLogger,
-  type KubeObject,
-  type LineSink,
-  systemClock,
-  type Transport,
-} from 'kube-control-loop'
-import type { Recorder } from 'kube-control-loop/testing'
-import { type Plane, startPlane } from 'kube-localplane'
+import { apiVersionOf, type Client, type KubeObject } from 'kube-control-loop'
 import { eventually } from 'kube-localplane/testing'
+import { by, conditionOf, never, type PlaneWorld, runHere, startPlaneWorld } from 'kube-multus/testing/planes'
 import { BGPAdvertisement, BGPRouter, type NetworkAttachmentDefinition, VPC, VPCAttachment } from '../src/api/index.ts'
 import { createGalactic, type Galactic, type GalacticOptions } from '../src/app.ts'
 import { galacticAccount, galacticManifests } from '../src/manifests.ts'
 import { standInNodeAccount, standInNodeManifests } from '../testing/stand-in-node/index.ts'
-import { auditBodies, record } from './support/record.ts'
+import { recording } from './support/record.ts'
+
+export { by, conditionOf, never }
 
 export const systemNamespace = 'galactic-system'
 
-export type World = {
-  readonly plane: Plane
-  /** Holds every version of every object against the tables, and fails the disposal where one is not as documented. */
-  readonly recorder: Recorder
-  readonly client: Client
+export type World = PlaneWorld & {
   readonly galacticKubeconfig: string
   readonly nodeKubeconfig: string
-  /** All that Galactic has logged, as lines of JSON. */
-  readonly log: string[]
   /** Identifiers that are chosen next; when none is left, random ones. */
   readonly chosen: number[]
   start(options?: Partial<GalacticOptions>): Running
-  transport(kubeconfig: string): Transport
-  namespace(name: string): Promise<string>
-  [Symbol.asyncDispose](): Promise<void>
 }
 
 export type Running = { galactic: Galactic; stop(): Promise<void>; [Symbol.asyncDispose](): Promise<void> }
 
 export async function startWorld(): Promise<World> {
-  const plane = await startPlane({ name: 'galactic-test', auditBodies })
   const { crds, rbac, local } = galacticManifests()
-  await plane.apply([...crds, ...local, ...rbac, ...standInNodeManifests()])
-  const [galacticKubeconfig, nodeKubeconfig] = await Promise.all(
-    [galacticAccount, standInNodeAccount].map((serviceAccount) => plane.kubeconfigFor({ serviceAccount })),
-  )
-  if (!galacticKubeconfig || !nodeKubeconfig) throw new Error('no kubeconfig')
-  const transport = (kubeconfig: string) =>
-    createHttpTransport({
-      access: createAccessSource({ clock: systemClock, kubeconfig }),
-      clock: systemClock,
-      userAgent: 'galactic-test',
-    })
-  const admin = transport(plane.kubeconfigPath)
-  const recorder = await record(plane)
-  const log: string[] = []
+  const world = await startPlaneWorld({
+    name: 'galactic',
+    manifests: [...crds, ...local, ...rbac, ...standInNodeManifests()],
+    accounts: [galacticAccount, standInNodeAccount],
+    recording,
+  })
+  const [galacticKubeconfig = '', nodeKubeconfig = ''] = world.kubeconfigs
   const chosen: number[] = []
-  const sink: LineSink = { write: (line) => void log.push(line) }
-  const client = createClient(admin, { clock: systemClock, jitter: Math.random })
   return {
-    plane,
-    recorder,
-    client,
-    galacticKubeconfig,
-    nodeKubeconfig,
-    log,
-    chosen,
-    transport,
+    ...{ ...world, galacticKubeconfig, nodeKubeconfig, chosen },
     start(options = {}) {
-      const stop = new AbortController()
-      const galactic = createGalactic({
-        kubeconfig: galacticKubeconfig,
-        random: (from, below) => chosen.shift() ?? randomInt(from, below),
-        log: createLogger({ name: 'galactic', level: 'debug', to: sink }),
-        server: { port: 0 },
-        ...options,
-      })
-      const running = galactic.run(stop.signal)
-      const end = async () => {
-        stop.abort(new Error('the test stops it'))
-        await running
-      }
-      return { galactic, stop: end, [Symbol.asyncDispose]: end }
-    },
-    async namespace(name) {
-      await client.create(
-        { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', scope: 'Cluster' },
-        { apiVersion: 'v1', kind: 'Namespace', metadata: { name }, spec: {} },
-        { fieldManager: 'test' },
-        never,
+      const { process, ...running } = runHere(
+        createGalactic({
+          kubeconfig: galacticKubeconfig,
+          random: (from, below) => chosen.shift() ?? randomInt(from, below),
+          log: world.logger,
+          server: { port: 0 },
+          ...options,
+        }),
       )
-      return name
-    },
-    async [Symbol.asyncDispose]() {
-      try {
-        await recorder[Symbol.asyncDispose]()
-      } finally {
-        await admin.close()
-        await plane.stop()
-      }
+      return { galactic: process, ...running }
     },
   }
 }
-
-/** A signal that nobody aborts. */
-export const never = new AbortController().signal
-export const by = { fieldManager: 'test' }
 
 type Meta = { labels?: Record<string, string>; finalizers?: string[] }
 
@@ -183,14 +122,6 @@ export async function advertise(
   }
   const at = { namespace: systemNamespace, name, subresource: 'status' }
   await client.apply(BGPAdvertisement, at, body, { fieldManager: 'router', force: true }, never)
-}
-
-export const conditionOf = (
-  object: { status?: { conditions?: { type: string; status: string; reason: string; message: string }[] } } | undefined,
-  type: string,
-) => {
-  const found = object?.status?.conditions?.find((condition) => condition.type === type)
-  return found && `${found.status} ${found.reason}`
 }
 
 /** Waits until the attachment is as wanted, and answers it. */

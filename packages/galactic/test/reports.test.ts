@@ -5,6 +5,7 @@ import { eventually } from 'kube-localplane/testing'
 import { BGPAdvertisement, BGPRouter, finalizer, NetworkAttachmentDefinition, VPC, VPCAttachment } from '../src/api/index.ts'
 import { toBase62 } from '../src/identifiers/base62.ts'
 import { advertisementNames } from '../src/identifiers/identity.ts'
+import { galacticAccount, galacticManifests } from '../src/manifests.ts'
 import { startStandInNode } from '../testing/index.ts'
 import {
   advertise,
@@ -218,6 +219,59 @@ test('someone else’s definition under the name is left alone and named; when i
   assert.equal((await definitionAt('web-0'))?.spec.config, 'not even JSON')
   await client().remove(NetworkAttachmentDefinition, at, {}, never)
   await attachmentIs(client(), at, 'Ready', isReady)
+})
+
+/** The role as installed, or without some verbs on definitions. */
+async function setRole(without: readonly string[] = []): Promise<void> {
+  type Role = { rules: { resources: string[]; verbs: string[]; apiGroups: string[] }[] }
+  const role = galacticManifests().rbac.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'galactic')
+  const rules = (role as unknown as Role).rules.map((rule) =>
+    rule.resources.includes(NetworkAttachmentDefinition.plural)
+      ? { ...rule, verbs: rule.verbs.filter((verb) => !without.includes(verb)) }
+      : rule,
+  )
+  const path = '/apis/rbac.authorization.k8s.io/v1/clusterroles/galactic'
+  const contentType = 'application/merge-patch+json'
+  await client().raw({ method: 'PATCH', path, contentType, query: by, body: { rules } }, never)
+  await eventually('the API server goes by it', async () => (await mayCreateDefinitions()) === !without.includes('create'))
+}
+
+async function mayCreateDefinitions(): Promise<boolean | undefined> {
+  const apiVersion = 'authorization.k8s.io/v1'
+  const resourceAttributes = {
+    group: NetworkAttachmentDefinition.group,
+    resource: NetworkAttachmentDefinition.plural,
+    verb: 'create',
+  }
+  const user = `system:serviceaccount:${galacticAccount.namespace}:${galacticAccount.name}`
+  const body = { apiVersion, kind: 'SubjectAccessReview', spec: { user, resourceAttributes } }
+  const answer = await client().raw({ method: 'POST', path: `/apis/${apiVersion}/subjectaccessreviews`, body }, never)
+  return (answer as { status?: { allowed?: boolean } }).status?.allowed
+}
+
+test('B51: a verb on definitions that is missing is said on the attachment, and goes on by itself once it is given', async () => {
+  await makeVpc()
+  const first = await makeReady('first')
+  const at = { namespace, name: 'web-0' }
+  const isForbidden = (found: VPCAttachment) => conditionOf(found, 'Ready') === 'False DefinitionsForbidden'
+  try {
+    await setRole(['create', 'delete'])
+    await client().create(VPCAttachment, attachmentOf(namespace, 'web-0', 'blue'), by, never)
+    const refused = await attachmentIs(client(), at, 'refused', isForbidden)
+    assert.match(
+      refused.status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '',
+      /galactic-system:galactic" cannot create resource "network-attachment-definitions"/,
+    )
+    assert.equal(refused.status?.vpcAttachment, undefined, 'no identifier is recorded that no definition carries')
+    await remove('first')
+    const going = await attachmentIs(client(), { namespace, name: 'first' }, 'refused', isForbidden)
+    assert.deepEqual(identityOf(going), identityOf(first))
+    await setRole()
+    await attachmentIs(client(), at, 'Ready', isReady)
+    await gone(client(), VPCAttachment, { namespace, name: 'first' })
+  } finally {
+    await setRole()
+  }
 })
 
 test('B52, B51: names of 253 characters with a common beginning, and one name in two namespaces', async () => {

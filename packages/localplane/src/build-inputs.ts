@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 export type GoSources = {
   /** Of go.mod. */
   dir: string
-  /** The package to build: `.`, or the import path of one that go.mod pins. */
-  target: string
+  /** The packages to build: `.`, or import paths of ones that go.mod pins. */
+  targets: readonly string[]
   /** Of the files and the build flags. */
   hash: string
   /** Modules that go.mod requires: an upper bound of what is downloaded. */
@@ -19,14 +19,20 @@ export type GoSources = {
 /** With its `v`, as go.mod pins a module. */
 type VersionOf = (module: string) => string
 
-type Inputs = { dir?: string; folder: string; files: readonly string[]; target: string; flags: (version: VersionOf) => string[] }
+type Inputs = {
+  dir?: string
+  folder: string
+  files: readonly string[]
+  targets: readonly string[]
+  flags: (version: VersionOf) => string[]
+}
 
 /** `folder` is one of this package; `dir` stands for a copy of it. */
 export async function readGoSources({
   folder,
   dir = fileURLToPath(new URL(`../${folder}`, import.meta.url)),
   files,
-  target,
+  targets,
   flags: flagsFor,
 }: Inputs): Promise<GoSources & { version: VersionOf }> {
   const texts = await Promise.all(files.map((file) => readFile(join(dir, file), 'utf8')))
@@ -45,7 +51,7 @@ export async function readGoSources({
   const hash = createHash('sha256')
   for (const text of [...texts, ...flags]) hash.update(text).update('\0')
   const moduleCount = lines.filter((line) => /^\t\S+ v\S+/.test(line)).length
-  return { dir, target, hash: hash.digest('hex').slice(0, 32), moduleCount, flags, version }
+  return { dir, targets, hash: hash.digest('hex').slice(0, 32), moduleCount, flags, version }
 }
 
 /** The control plane's. */
@@ -54,7 +60,7 @@ export async function readSources(dir?: string): Promise<GoSources & { kubernete
   const sources = await readGoSources({
     folder: 'control-plane',
     files: ['main.go', 'go.mod', 'go.sum'],
-    target: '.',
+    targets: ['.'],
     flags: (version) => buildFlags(version(kubernetes)),
     ...(dir === undefined ? {} : { dir }),
   })

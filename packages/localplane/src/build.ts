@@ -1,4 +1,5 @@
-/** Builds the control plane, or promtool, if it is not in the cache, with progress: `node src/build.ts [promtool]`. */
+/** Builds the control plane, promtool or the CNI tools, if not in the cache, with progress: `node src/build.ts [promtool|cni]`. */
+import { ensureCniTools } from './cni-tools.ts'
 import { ensureControlPlane } from './control-plane.ts'
 import { LocalplaneError } from './errors.ts'
 import { ensurePromtool } from './promtool.ts'
@@ -9,6 +10,7 @@ process.once('SIGTERM', () => stop.abort(new LocalplaneError('BUILD_FAILED', 'in
 try {
   const options = { log: (line: string) => console.error(line), signal: stop.signal }
   if (process.argv[2] === 'promtool') console.log(await ensurePromtool(options))
+  else if (process.argv[2] === 'cni') console.log((await ensureCniTools(options)).cniPath)
   else console.log((await ensureControlPlane(options)).apiServer.command)
 } catch (error) {
   if (!(error instanceof LocalplaneError)) throw error

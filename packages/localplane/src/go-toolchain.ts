@@ -42,6 +42,7 @@ export async function findToolchain(env: NodeJS.ProcessEnv, dir: string, places 
 export type CompileRequest = {
   toolchain: Toolchain
   sources: GoSources
+  /** A file; where there are several targets, a folder, with `/` at its end. */
   output: string
   env: NodeJS.ProcessEnv
   log: (line: string) => void
@@ -53,12 +54,12 @@ export async function compile(request: CompileRequest): Promise<void> {
   const { sources, output, log } = request
   const packages = await runGo(
     request,
-    ['list', '-deps', '-f', '{{.ImportPath}}', ...sources.flags, sources.target],
+    ['list', '-deps', '-f', '{{.ImportPath}}', ...sources.flags, ...sources.targets],
     downloadProgress(sources.moduleCount),
   )
   const total = packages.length
   log(`all modules are here; compiling up to ${total} packages`)
-  await runGo(request, ['build', '-v', ...sources.flags, '-o', output, sources.target], compileProgress(total))
+  await runGo(request, ['build', '-v', ...sources.flags, '-o', output, ...sources.targets], compileProgress(total))
 }
 
 /** Resolves with the lines of its standard output. The progress sees those of standard error. */

@@ -19,6 +19,7 @@ export {
   tailAudit,
 } from './audit.ts'
 export type { Identity } from './certificates.ts'
+export { type CniTools, ensureCniTools } from './cni-tools.ts'
 export { type ControlPlane, ensureControlPlane } from './control-plane.ts'
 export { LocalplaneError, type LocalplaneErrorCode } from './errors.ts'
 export { cacheRoot, type EnsureOptions, type Log } from './go-program.ts'

@@ -24,7 +24,7 @@ export async function ensurePromtool(options: EnsureOptions = {}): Promise<strin
   const sources = await readGoSources({
     folder: 'go-tools/promtool',
     files: ['go.mod', 'go.sum'],
-    target: `${module}/cmd/promtool`,
+    targets: [`${module}/cmd/promtool`],
     // Service discovery of clouds is most of Prometheus' weight; rules need none of it.
     flags: () => ['-trimpath', '-buildvcs=false', '-tags', 'remove_all_sd', '-ldflags', '-s -w'],
   })

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { type Plane, type PlaneOptions, startPlane } from './plane.ts'
 import { attachPlane, type PlaneAccess } from './plane-access.ts'
 
+export { type Converter, startConverter } from './converter.ts'
 export { installManifests } from './install-manifests.ts'
 export { type EventuallyOptions, eventually } from './wait.ts'
 

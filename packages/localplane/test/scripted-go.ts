@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 type Context = { after(call: () => unknown): void }
 
-/** A home directory and a `go` that notes each build, waits as long as a file says so, and writes a program. */
+/** A home directory and a `go` that notes each build, waits as long as a file says so, and writes one program, or one for each target. */
 export async function home(t: Context, options: { go?: string } = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'ensure-'))
   t.after(() => rm(dir, { recursive: true, force: true }))
@@ -14,6 +14,7 @@ export async function home(t: Context, options: { go?: string } = {}) {
   const builds = join(dir, 'builds')
   const hold = join(dir, 'hold')
   const script = `#!/bin/sh
+program() { printf '#!/bin/sh\\n' >"$1"; chmod +x "$1"; }
 case "$1" in
 version) echo "go version go9.9.9 test/one" ;;
 env) echo "${dir}/go-build"; echo "${dir}/mod" ;;
@@ -21,7 +22,8 @@ list) echo 'go: downloading example.dev/one v1.0.0' >&2; printf 'a\\nb\\nc\\n' ;
 build) echo $$ >>"${builds}"; ${options.go ?? ''}
   while [ -e "${hold}" ]; do sleep 0.05; done
   while [ "$1" != -o ]; do shift; done
-  echo 'example.dev/one' >&2; printf '#!/bin/sh\\n' >"$2"; chmod +x "$2" ;;
+  echo 'example.dev/one' >&2; output=$2; shift 2
+  case "$output" in */) for each; do program "$output\${each##*/}"; done ;; *) program "$output" ;; esac ;;
 esac
 `
   await writeFile(join(bin, 'go'), script)

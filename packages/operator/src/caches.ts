@@ -30,6 +30,11 @@ type Kinds = typeof kinds
 
 export type Caches = { readonly [Name in keyof Kinds]: Cache<SpecOf<Kinds[Name]>, StatusOf<Kinds[Name]>> }
 
+const unsupportedReasons = new Set(['AttachmentModeNotSupported', 'AddressFamilyNotSupported'])
+
+const isUnsupported = ({ status }: NetworkInterfaceClaim): boolean =>
+  status?.conditions?.some(({ type, reason }) => type === 'Ready' && unsupportedReasons.has(reason)) ?? false
+
 /** Makes a cache of one kind; where the process really follows the server, and where a test does. */
 export type MakeCache = <S, T>(kind: Kind<S, T>, options: CacheOptions<S, T>) => Cache<S, T>
 
@@ -39,6 +44,8 @@ export function createCaches(make: MakeCache): Caches {
       indexes: {
         network: (claim) => [keyFor(claim.spec.network.name, claim.metadata.namespace)],
         interface: (claim) => [keyFor(interfaceNameOf(claim), claim.metadata.namespace)],
+        /** Under the empty value: those whose status says that a data plane does not offer what they ask for. */
+        unsupported: (claim) => (isUnsupported(claim) ? [''] : []),
       },
     }),
     interfaces: make(kinds.interfaces, {

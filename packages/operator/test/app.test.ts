@@ -16,7 +16,7 @@ import {
   ServingLocation,
   Subnet,
 } from '@nso/api'
-import { createGalactic, galacticAccount, galacticManifests, VPCAttachment } from 'galactic'
+import { createGalactic, galacticAccount, galacticManifests, VPC, VPCAttachment } from 'galactic'
 import { standInNodeAccount, standInNodeManifests, startStandInNode } from 'galactic/testing'
 import { silentLogger } from 'kube-control-loop'
 import { eventually } from 'kube-localplane/testing'
@@ -32,6 +32,7 @@ import {
   remove,
   said,
   startWorld,
+  strip,
   type World,
 } from './world.ts'
 
@@ -111,6 +112,8 @@ test('no data plane here yet: the claim says so, and goes on when one comes', as
   const [toy] = (await client.list(DataPlane, {}, AbortSignal.timeout(5_000))).items
   assert.ok(toy)
   await remove(client, DataPlane, undefined, 'toy')
+  // Claims of earlier tests are served by it, and no NSO runs.
+  await strip(world, DataPlane, undefined, 'toy')
   running = await world.startNso()
   const namespace = await world.place()
   await create(client, aClaim(namespace, 'web-0'))
@@ -179,8 +182,10 @@ test('Galactic as the data plane: claims of each mode become Ready and go away a
     await Promise.all(modes.map((mode) => remove(client, NetworkInterfaceClaim, namespace, mode.toLowerCase())))
     for (const mode of modes) await gone(client, NetworkInterfaceClaim, namespace, mode.toLowerCase())
     assert.deepEqual([await listed(client, VPCAttachment, namespace), await listed(client, AddressLease, namespace)], [[], []])
-  } finally {
     await remove(client, DataPlane, undefined, 'galactic')
+    await eventually('the DataPlane is gone', async () => !(await find(client, DataPlane, undefined, 'galactic')))
+    assert.deepEqual(await listed(client, VPC, namespace), [], 'so that the data plane can be uninstalled')
+  } finally {
     stop.abort(new Error('the test is over'))
     await working
     await node.stop()

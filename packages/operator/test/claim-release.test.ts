@@ -225,7 +225,7 @@ test('B38: deletion needs no network context, subnet or data plane', async () =>
   await remove(client, Subnet, namespace, 'net-here-0')
   await remove(client, NetworkContext, namespace, 'net-here')
   await strip(world, NetworkContext, namespace, 'net-here').catch(() => {})
-  await remove(client, DataPlane, undefined, 'toy')
+  await removeByForce('toy')
   try {
     await claimSays(client, namespace, 'web-0', 'Prepared', 'False NoDataPlane')
     await remove(client, NetworkInterfaceClaim, namespace, 'web-0')
@@ -235,13 +235,19 @@ test('B38: deletion needs no network context, subnet or data plane', async () =>
   }
 })
 
+/** While it serves, only force ends it. */
+async function removeByForce(dataPlane: string): Promise<void> {
+  await remove(world.client, DataPlane, undefined, dataPlane)
+  await strip(world, DataPlane, undefined, dataPlane)
+}
+
 test('a DataPlane that is made again under its name takes its interfaces up again', async () => {
   const { client, plane } = world
   const namespace = await world.place()
   await create(client, aClaim(namespace, 'web-0'))
   await ready(namespace, 'web-0')
   const attachment = await find(client, ToyAttachment, namespace, 'web-0')
-  await remove(client, DataPlane, undefined, 'toy')
+  await removeByForce('toy')
   await claimSays(client, namespace, 'web-0', 'Ready', 'False NotPrepared')
   await plane.apply([toyManifests().plane] as never)
   await ready(namespace, 'web-0')

@@ -213,13 +213,13 @@ test('B05: an attachment that the API server refuses, as for an entry given twic
   const refusal = answers.invalid(ToyAttachment, { name: 'web-0', namespace }, 'spec.ends[1]', 'Duplicate value: {"at":"a"}')
   const rule = script.on({ method: 'POST', path: /\/toyattachments$/ }, { times: always }).answer(refusal)
   await create(client, aClaim(namespace, 'web-0'))
-  const why = /ToyAttachment .*\/web-0 does not exist yet: the API server refuses it: .*spec\.ends\[1\].*Duplicate value/
+  const why = /ToyAttachment .*\/web-0: the API server refuses it: .*spec\.ends\[1\].*Duplicate value/
   for (const kind of [NetworkInterfaceClaim, NetworkInterface] as Kind[]) {
     await eventually(`the ${kind.kind} says why`, async () => {
       const found = (await find(client, kind, namespace, 'web-0')) as NetworkInterfaceClaim | undefined
       const prepared = found?.status?.conditions?.find(({ type }) => type === 'Prepared')
       assert.match(prepared?.message ?? '', why)
-      return prepared?.status === 'Unknown' && prepared.reason === 'Pending'
+      return prepared?.status === 'False' && prepared.reason === 'AttachmentRefused'
     })
   }
   await eventually('it is an error, and tried again', async () => {

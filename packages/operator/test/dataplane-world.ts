@@ -163,7 +163,7 @@ export function toyPlane(name: string, kind: string, given: { locations?: string
 
 /** The conditions of a DataPlane as `status/reason` by type, once they are as wanted. */
 export async function planeSays(
-  world: World,
+  world: { plane: Pick<Plane, 'connection'> },
   name: string,
   wanted: Partial<Record<'Accepted' | 'Installed' | 'Permitted', string>>,
 ) {

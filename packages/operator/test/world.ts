@@ -217,7 +217,7 @@ export function claimSays(client: Client, namespace: string, name: string, type:
   })
 }
 
-export function gone<S, T>(client: Client, kind: Kind<S, T>, namespace: string, name: string) {
+export function gone<S, T>(client: Client, kind: Kind<S, T>, namespace: string | undefined, name: string) {
   return eventually(`${kind.kind} ${name} is gone`, async () => {
     const stands = await find(client, kind, namespace, name)
     if (stands)
@@ -227,8 +227,14 @@ export function gone<S, T>(client: Client, kind: Kind<S, T>, namespace: string, 
 }
 
 /** Takes away all finalizers, whoever needs them still: an administrator who runs out of patience. */
-export async function strip<S, T>({ client, recorder }: World, kind: Kind<S, T>, namespace: string, name: string) {
-  recorder.expect({ kind: kind.kind, namespace, name, path: 'metadata.finalizers', why: 'taken away by force', maybe: true })
+export async function strip<S, T>(
+  { client, recorder }: Pick<World, 'client' | 'recorder'>,
+  kind: Kind<S, T>,
+  namespace: string | undefined,
+  name: string,
+) {
+  const where = namespace === undefined ? {} : { namespace }
+  recorder.expect({ kind: kind.kind, ...where, name, path: 'metadata.finalizers', why: 'taken away by force', maybe: true })
   await merge(client, kind, namespace, name, { metadata: { finalizers: null } })
 }
 

@@ -60,6 +60,22 @@ export function createCache<S, T>(
   const { store } = content
   let state: CacheState = 'starting'
   let running = false
+  let ownersAreAsked = options.onManagedFields !== undefined
+
+  /**
+   * A list of many large objects must fit into memory before any of it is stored: each is cut down as it comes. What this drops
+   * is not missed later, since the stored one is cut down again; a throw is reported then.
+   */
+  const arrived = (object: KubeObject<S, T>): KubeObject<S, T> => {
+    if (!options.prune) return object
+    const { managedFields, ...metadata } = object.metadata
+    try {
+      const pruned = options.prune({ ...object, metadata })
+      return ownersAreAsked && managedFields ? { ...pruned, metadata: { ...pruned.metadata, managedFields } } : pruned
+    } catch {
+      return object
+    }
+  }
 
   const move = (next: CacheState) => {
     if (state === next) return
@@ -73,6 +89,7 @@ export function createCache<S, T>(
       kind,
       selection: selectionOf(options),
       feed: {
+        arrived,
         replaced(items, version) {
           changes.tell(content.replaced(items, version))
           move('synced')
@@ -112,7 +129,10 @@ export function createCache<S, T>(
     values: store.values,
     by: store.by,
     subscribe: changes.subscribe,
-    onManagedFields: (handler) => owners.subscribe(({ object, entries }) => handler(object, entries)),
+    onManagedFields(handler) {
+      ownersAreAsked = true
+      return owners.subscribe(({ object, entries }) => handler(object, entries))
+    },
     onState: states.subscribe,
     absorb: (object) => changes.tell(content.absorbed(object)),
     absorbGone: (object) => changes.tell(content.gone(object)),

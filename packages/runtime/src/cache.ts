@@ -57,6 +57,6 @@ export type CacheOptions<S, T> = {
   indexes?: Readonly<Record<string, (object: KubeObject<S, T>) => readonly string[]>>
   /** Sees managedFields of each version before they are dropped (fight detection). */
   onManagedFields?: (object: KubeObject<S, T>, entries: readonly ManagedFieldsEntry[]) => void
-  /** Cuts an object down before storing (memory). */
+  /** Cuts an object down before storing (memory). Of a list each is cut down as it comes, and again before it is stored. */
   prune?: (object: KubeObject<S, T>) => KubeObject<S, T>
 }

@@ -11,6 +11,9 @@ export type WatchEvent<O> =
   /** Only a resource version: everything up to it has been delivered. `initialEventsEnd` ends a streaming list. */
   | { type: 'BOOKMARK'; resourceVersion: string; initialEventsEnd: boolean }
 
+/** `strict`: a field that the server does not know is refused (400 or 422) instead of dropped without a word (KEP-2885). */
+export type Strictness = { strict?: boolean }
+
 /**
  * Every call throws `ApiError` (api-error.ts) on an answer that is no success. Answers that mean "the server is starting or
  * stopping" and 429 are retried within the call, briefly (DESIGN 4). So are calls whose connection broke, with
@@ -20,9 +23,10 @@ export type WatchEvent<O> =
 export type Client = {
   /** The object, or undefined when exactly this object does not exist (404 naming it). */
   find<S, T>(kind: Kind<S, T>, at: At, signal: AbortSignal): Promise<KubeObject<S, T> | undefined>
+  /** `pageSize`: asked for in pages of so many objects, all of one version; a list that takes too long is answered 410. */
   list<S, T>(
     kind: Kind<S, T>,
-    options: { namespace?: string; labelSelector?: string; fieldSelector?: string; resourceVersion?: string },
+    options: { namespace?: string; labelSelector?: string; fieldSelector?: string; resourceVersion?: string; pageSize?: number },
     signal: AbortSignal,
   ): Promise<{ items: KubeObject<S, T>[]; resourceVersion: string }>
   /** Iteration throws ApiError on an ERROR line (410 inside a 200 stream), ConnectionBroken when the stream breaks or is silent. */
@@ -40,7 +44,7 @@ export type Client = {
   create<S, T>(
     kind: Kind<S, T>,
     object: KubeObject<S, T>,
-    options: { fieldManager: string; dryRun?: boolean },
+    options: { fieldManager: string; dryRun?: boolean } & Strictness,
     signal: AbortSignal,
   ): Promise<KubeObject<S, T>>
   /** RFC 6902. A failed `test` is a 422 without details. */
@@ -48,7 +52,7 @@ export type Client = {
     kind: Kind<S, T>,
     at: At & { subresource?: string },
     operations: readonly JsonPatchOperation[],
-    options: { fieldManager: string },
+    options: { fieldManager: string } & Strictness,
     signal: AbortSignal,
   ): Promise<KubeObject<S, T>>
   /** Server-side apply (KEP-555). */

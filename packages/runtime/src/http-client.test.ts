@@ -81,6 +81,17 @@ describe('requests in Kubernetes’ shapes', () => {
     })
   })
 
+  test('strict: a field that the server does not know is refused, not dropped', async () => {
+    const { wire, client } = bed()
+    wire.on({ method: 'POST' }).answer(answers.ok(object))
+    wire.on({ method: 'PATCH' }).answer(answers.ok(object))
+    await client.create(widget, object, { fieldManager: 'me', strict: true }, never)
+    await client.jsonPatch(widget, at, [{ op: 'remove', path: '/spec/size' }], { fieldManager: 'me', strict: true }, never)
+    const queries = wire.requests.map(({ request }) => request.query)
+    assert.deepEqual(queries[0], { fieldManager: 'me', dryRun: undefined, fieldValidation: 'Strict' })
+    assert.deepEqual(queries[1], { fieldManager: 'me', fieldValidation: 'Strict' })
+  })
+
   test('JSON patch', async () => {
     const { wire, client } = bed()
     wire.on({ method: 'PATCH' }).answer(answers.ok(object))
@@ -143,6 +154,39 @@ describe('requests in Kubernetes’ shapes', () => {
     assert.equal(resourceVersion, '7')
     const query = { labelSelector: 'a=b', fieldSelector: undefined, resourceVersion: '0', resourceVersionMatch: 'NotOlderThan' }
     assert.deepEqual(wire.requests[0]?.request, { method: 'GET', path: '/apis/example.dev/v1/widgets', query })
+  })
+
+  test('a list in pages is answered whole, with the version of all of them', async () => {
+    const { wire, client } = bed()
+    const named = (name: string) => ({ ...object, metadata: { ...at, name } })
+    const page = (names: string[], next?: string) =>
+      answers.ok({
+        metadata: { resourceVersion: '7', ...(next === undefined ? {} : { continue: next }) },
+        items: names.map(named),
+      })
+    wire.on({ query: { continue: 'two' } }).answer(page(['c', 'd'], 'three'))
+    wire.on({ query: { continue: 'three' } }).answer(page(['e'], ''))
+    wire.on({ query: { limit: '2' } }).answer(page(['a', 'b'], 'two'))
+    const { items, resourceVersion } = await client.list(
+      widget,
+      { resourceVersion: '5', labelSelector: 'a=b', pageSize: 2 },
+      never,
+    )
+    assert.deepEqual(
+      items.map(({ metadata }) => metadata.name),
+      ['a', 'b', 'c', 'd', 'e'],
+    )
+    assert.equal(resourceVersion, '7')
+    const [first, second] = wire.requests.map(({ request }) => request.query)
+    assert.deepEqual([first?.resourceVersion, first?.continue, second?.labelSelector], ['5', undefined, 'a=b'])
+    assert.deepEqual([second?.resourceVersion, second?.resourceVersionMatch, second?.limit], [undefined, undefined, '2'])
+  })
+
+  test('a list whose pages expire under way is an error', async () => {
+    const { wire, client } = bed()
+    wire.on({ query: { continue: 'two' } }).answer(answers.expired())
+    wire.on({ query: { limit: '2' } }).answer(answers.ok({ metadata: { continue: 'two' }, items: [object] }))
+    await assert.rejects(client.list(widget, { pageSize: 2 }, never), { status: 410 })
   })
 
   test('an answer that is no object is an error', async () => {

@@ -86,6 +86,29 @@ function watchQuery(options: Parameters<Client['watch']>[1], jitter: Jitter): Re
   }
 }
 
+/** `next`: the token of the page that follows; the version is in it. */
+function listQuery(options: Parameters<Client['list']>[1], next: string | undefined): Record<string, string | undefined> {
+  const { labelSelector, fieldSelector, resourceVersion, pageSize } = options
+  return {
+    labelSelector,
+    fieldSelector,
+    ...(resourceVersion && !next ? { resourceVersion, resourceVersionMatch: 'NotOlderThan' } : {}),
+    ...(pageSize === undefined ? {} : { limit: String(pageSize) }),
+    ...(next ? { continue: next } : {}),
+  }
+}
+
+function pageOf<S, T>(kind: Kind<S, T>, request: ApiRequest, response: ApiResponse) {
+  const body = response.body as { items?: KubeObject<S, T>[]; metadata?: { resourceVersion?: string; continue?: string } }
+  if (!Array.isArray(body?.items)) fail(request, response)
+  // Items of built-in kinds come without their kind.
+  const named = { apiVersion: apiVersionOf(kind), kind: kind.kind }
+  const items = body.items.map((item) => (item.kind ? item : { ...named, ...item }))
+  return { items, resourceVersion: body.metadata?.resourceVersion ?? '', next: body.metadata?.continue }
+}
+
+const validation = (strict: boolean | undefined) => (strict ? { fieldValidation: 'Strict' } : {})
+
 /** Makes a client. Makes no request by itself. */
 export function createClient(transport: Transport, options: ClientOptions): Client {
   const { jitter, metrics, host = '' } = options
@@ -138,21 +161,17 @@ export function createClient(transport: Transport, options: ClientOptions): Clie
         throw error
       }
     },
-    async list<S, T>(
-      kind: Kind<S, T>,
-      { namespace, labelSelector, fieldSelector, resourceVersion }: Parameters<Client['list']>[1],
-      signal: AbortSignal,
-    ) {
-      const from = resourceVersion ? { resourceVersion, resourceVersionMatch: 'NotOlderThan' } : {}
-      const query = { labelSelector, fieldSelector, ...from }
-      const request: ApiRequest = { method: 'GET', path: pathOf(kind, { namespace }), query }
-      const response = await send(callOn(kind, { namespace }, 'list', request), signal)
-      const body = response.body as { items?: KubeObject<S, T>[]; metadata?: { resourceVersion?: string } }
-      if (!Array.isArray(body?.items)) fail(request, response)
-      // Items of built-in kinds come without their kind.
-      const named = { apiVersion: apiVersionOf(kind), kind: kind.kind }
-      const items = body.items.map((item) => (item.kind ? item : { ...named, ...item }))
-      return { items, resourceVersion: body.metadata?.resourceVersion ?? '' }
+    async list<S, T>(kind: Kind<S, T>, options: Parameters<Client['list']>[1], signal: AbortSignal) {
+      const { namespace } = options
+      const items: KubeObject<S, T>[] = []
+      let next: string | undefined
+      for (;;) {
+        const request: ApiRequest = { method: 'GET', path: pathOf(kind, { namespace }), query: listQuery(options, next) }
+        const page = pageOf<S, T>(kind, request, await send(callOn(kind, { namespace }, 'list', request), signal))
+        for (const item of page.items) items.push(item)
+        next = page.next
+        if (!next) return { items, resourceVersion: page.resourceVersion }
+      }
     },
     async watch<S, T>(kind: Kind<S, T>, query: Parameters<Client['watch']>[1], signal: AbortSignal) {
       const { namespace } = query
@@ -166,11 +185,11 @@ export function createClient(transport: Transport, options: ClientOptions): Clie
     async create<S, T>(
       kind: Kind<S, T>,
       object: KubeObject<S, T>,
-      { fieldManager, dryRun }: Parameters<Client['create']>[2],
+      { fieldManager, dryRun, strict }: Parameters<Client['create']>[2],
       signal: AbortSignal,
     ) {
       const { name, namespace } = object.metadata
-      const query = { fieldManager, dryRun: dryRun ? 'All' : undefined }
+      const query = { fieldManager, dryRun: dryRun ? 'All' : undefined, ...validation(strict) }
       const request: ApiRequest = { method: 'POST', path: pathOf(kind, { namespace }), query, body: object }
       return expectObject<S, T>(request, await send(callOn(kind, { name, namespace }, 'create', request), signal))
     },
@@ -178,13 +197,13 @@ export function createClient(transport: Transport, options: ClientOptions): Clie
       kind: Kind<S, T>,
       at: At & { subresource?: string },
       operations: Parameters<Client['jsonPatch']>[2],
-      { fieldManager }: { fieldManager: string },
+      { fieldManager, strict }: Parameters<Client['jsonPatch']>[3],
       signal: AbortSignal,
     ) {
       const request: ApiRequest = {
         method: 'PATCH',
         path: pathOf(kind, at),
-        query: { fieldManager },
+        query: { fieldManager, ...validation(strict) },
         contentType: jsonPatch,
         body: operations,
       }

@@ -44,6 +44,7 @@ export {
 } from './config.ts'
 export type { RecordWarning } from './conflict-teller.ts'
 export { type Controller, type Pass, type Watch, watch } from './controller.ts'
+export { type CountedWarning, countedWarning } from './counted-warning.ts'
 export { crdOf, ownershipOf, structural } from './crd.ts'
 export { type EventNote, eventKind } from './event-body.ts'
 export { createEventRecorder, type EventMetrics, type EventRecorder, type EventRecorderOptions } from './events.ts'
@@ -119,6 +120,16 @@ export {
   type StatusTexts,
 } from './ownership.ts'
 export { PassTooLong } from './pass-end.ts'
+export {
+  type CommandLine,
+  type ControllerProcess,
+  createProcessManager,
+  type ProcessFlags,
+  type ProcessIdentity,
+  type ProcessOptions,
+  processFlags,
+  runProcess,
+} from './process.ts'
 export { type AddOptions, createQueue, type Queue, type QueueMetrics } from './queue.ts'
 export {
   type Addressed,
@@ -142,6 +153,13 @@ export {
   rulesFor,
   serviceAccount,
 } from './rbac.ts'
+export {
+  type AccountName,
+  type GrantedRule,
+  permissionsOf,
+  showGrant,
+  touchesGroup,
+} from './rbac-permissions.ts'
 export type { ReflectorOptions } from './reflector.ts'
 export { orderOfVersions, type VersionOrder } from './resource-version.ts'
 export {
@@ -163,6 +181,7 @@ export {
   record,
   type Static,
   seeded,
+  setOnce,
   text,
   textMap,
 } from './schema.ts'
@@ -173,6 +192,7 @@ export { createStatusWriter, type StatusWriterOptions } from './status-writer.ts
 export { together } from './together.ts'
 export type { ApiRequest, ApiResponse, Transport } from './transport.ts'
 export { noWriteMetrics, type WriteLabels, type WriteMetrics } from './write-metrics.ts'
+export { writeOnce } from './write-once.ts'
 export type { WriteLog, WriterEnvironment, WriterOptions } from './write-refusal.ts'
 export { createWriteRegistry, type RegisteredWrite, type WriteRegistry } from './write-registry.ts'
 export {

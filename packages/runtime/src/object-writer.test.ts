@@ -36,7 +36,7 @@ function widgetOf(metadata: Partial<Widget['metadata']> = {}): Widget {
   }
 }
 
-function bed(options: { mayBeUnserved?: boolean; classify?: Classify; cache?: undefined } = {}) {
+function bed(options: { mayBeUnserved?: boolean; strict?: boolean; classify?: Classify; cache?: undefined } = {}) {
   const wire = scriptTransport()
   const client = createClient(wire, { clock: createManualClock(), jitter: () => 0, retryForMs: 0 })
   const counted: string[] = []
@@ -301,6 +301,19 @@ describe('what is sent', () => {
     assert.deepEqual(body(wire), [testUid, { op: 'remove', path: '/spec/size' }])
     assert.equal(wire.requests[0]?.request.query?.fieldManager, 'mgr')
     assert.deepEqual(told, ['writing space/a', 'absorbed space/a u1 2', 'written space/a'])
+  })
+
+  test('strictly: creates and patches alone, never what holds or lets go of an object', async () => {
+    const asked = async (method: Method, strict: boolean) => {
+      const { wire, writer } = bed({ strict })
+      wire.on({}).answer(answers.ok(widgetOf()))
+      await methods[method].run(writer)
+      return wire.requests[0]?.request.query?.fieldValidation
+    }
+    for (const method of Object.keys(methods) as Method[]) {
+      assert.equal(await asked(method, true), method === 'create' || method === 'patch' ? 'Strict' : undefined, method)
+      assert.equal(await asked(method, false), undefined, method)
+    }
   })
 
   test('a create sends the object as it is, and what stands is absorbed', async () => {

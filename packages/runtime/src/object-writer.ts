@@ -33,7 +33,8 @@ export function createWriter<S, T, const M extends keyof ChildWriter<S, T> = key
   const { client, kind, cache, manager, controller, registry } = options
   for (const method of options.writes ?? methods)
     registry.add({ controller, resource: kind.plural, verb: verbs[method], manager })
-  const by = { fieldManager: manager }
+  const plainly = { fieldManager: manager }
+  const by = options.strict ? { ...plainly, strict: true } : plainly
 
   async function marked<R>(object: KubeObject<S, T>, write: () => Promise<R>): Promise<R> {
     const done = cache?.writing(keyOf(object))
@@ -56,7 +57,8 @@ export function createWriter<S, T, const M extends keyof ChildWriter<S, T> = key
     const test: JsonPatchOperation = { op: 'test', path: '/metadata/uid', value: requireUid(object) }
     return marked(object, async () => {
       try {
-        const stands = await client.jsonPatch(kind, object.metadata, [test, ...operations], by, signal)
+        const how = verb === 'patch' ? by : plainly
+        const stands = await client.jsonPatch(kind, object.metadata, [test, ...operations], how, signal)
         cache?.absorb(stands)
         return stands
       } catch (error) {

@@ -18,11 +18,6 @@ export type StatusOwner = {
    * empty string: requests without a field manager, as default clients of that release sent them.
    */
   readonly formerly?: readonly string[]
-  /**
-   * The identity has no right on the object beside its status, since what else stands there is not its business: an owner beside
-   * it is told and overruled, and stays in managedFields.
-   */
-  readonly statusOnly?: true
   /** Each process of the identity uses a field manager of its own choice, so `writer` is only a word for people. */
   readonly anyManager?: true
 }

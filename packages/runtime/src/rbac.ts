@@ -22,10 +22,9 @@ type Wanted = { group: string; resource: string; verbs: readonly string[] }
 
 function rowGrants({ kind, status, metadata }: ResourceOwnership, identity: string): Wanted[] {
   const own = metadata.filter((owner) => owner.identity === identity).flatMap(({ verbs = [] }) => verbs)
-  const writers = status.filter((owner) => owner.identity === identity)
-  const writesStatus = writers.length > 0
+  const writesStatus = status.some((owner) => owner.identity === identity)
   // managedFields can be put right on the main resource only: on /status the server drops such a patch.
-  const rights = writers.some(({ statusOnly }) => !statusOnly) ? ['patch'] : []
+  const rights = writesStatus ? ['patch'] : []
   return [
     { group: kind.group, resource: kind.plural, verbs: [...reading, ...own, ...rights] },
     ...(writesStatus ? [{ group: kind.group, resource: `${kind.plural}/status`, verbs: ['get', 'patch'] }] : []),

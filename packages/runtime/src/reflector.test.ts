@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { KubeObject } from './kind.ts'
 import { turns } from './manual-clock.ts'
 import { answers, statusAnswer } from './scripted-answers.ts'
-import { list, path, scriptCache, syncedCache, widget } from './scripted-cache.ts'
+import { list, path, type Spec, scriptCache, syncedCache, widget } from './scripted-cache.ts'
 
 const notFound = { status: 404, headers: {}, body: '404 page not found\n' }
 
@@ -24,6 +25,32 @@ test('a streaming list is taken in as one list when its end is told', async () =
   assert.equal(world.heard(), '~a@5→101')
   assert.equal(world.lists(), 0)
   await world.end()
+})
+
+test('what a streaming list brings is cut down as it comes, not when it is whole; managedFields reach who asks for them', async () => {
+  const seen: string[] = []
+  const prune = (object: KubeObject<Spec>) => {
+    seen.push(`${object.metadata.name}${object.metadata.managedFields ? ' with managedFields' : ''}`)
+    const { name, namespace = '', uid = '', resourceVersion = '' } = object.metadata
+    return { ...object, metadata: { name, namespace, uid, resourceVersion }, spec: {} }
+  }
+  const managedFields = [{ manager: 'somebody' }]
+  for (const asked of [false, true]) {
+    const told: string[] = []
+    const options = asked ? { onManagedFields: ({ metadata }: KubeObject<Spec>) => told.push(metadata.name) } : {}
+    const world = scriptCache({ prune, ...options }, { streamingLists: true })
+    const watch = world.nextWatch()
+    await world.start()
+    seen.length = 0
+    watch.send('ADDED', widget('a', '5', { color: 'red', managedFields }))
+    await turns()
+    assert.deepEqual(seen, ['a'])
+    watch.bookmark('100', true)
+    await turns()
+    assert.deepEqual(world.cache.get('default/a')?.spec, {})
+    assert.deepEqual(told, asked ? ['a'] : [])
+    await world.end()
+  }
 })
 
 test('a server that streams no lists is asked for a plain one, at once', async () => {

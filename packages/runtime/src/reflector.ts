@@ -14,6 +14,8 @@ import { Silence, type StreamEnd, streamEndOf, watchdog } from './stream-end.ts'
 
 /** Where a reflector reports to. Calls are synchronous and in the order of the server. */
 export type Feed<O> = {
+  /** An object of a streaming list, before its end is told: answers what to keep of it until then. */
+  arrived?(object: O): O
   /** All there is, as of `resourceVersion`. */
   replaced(items: readonly O[], resourceVersion: string): void
   changed(object: O): void
@@ -73,7 +75,10 @@ const busyCapMs = 1_000
 type Objects<S, T> = KubeObject<S, T>[]
 
 /** The objects of a streaming list, until its end is told. */
-function createFirstList<S, T>(whole: (items: Objects<S, T>, resourceVersion: string) => void) {
+function createFirstList<S, T>(
+  arrived: (object: KubeObject<S, T>) => KubeObject<S, T>,
+  whole: (items: Objects<S, T>, resourceVersion: string) => void,
+) {
   const items = new Map<Key, KubeObject<S, T>>()
   /** Answers whether the list is complete now. */
   return (event: WatchEvent<KubeObject<S, T>>): boolean => {
@@ -82,7 +87,7 @@ function createFirstList<S, T>(whole: (items: Objects<S, T>, resourceVersion: st
       return event.initialEventsEnd
     }
     if (event.type === 'DELETED') items.delete(keyOf(event.object))
-    else items.set(keyOf(event.object), event.object)
+    else items.set(keyOf(event.object), arrived(event.object))
     return false
   }
 }
@@ -127,7 +132,7 @@ export function createReflector<S, T>(parts: ReflectorParts<S, T>, options: Refl
   const read = async (from: { resourceVersion: string; sendInitialEvents?: boolean }, signal: AbortSignal) => {
     const stream = linkedSignal(signal)
     const dog = watchdog(clock, idleMs, () => stream.abort(new Silence(idleMs)))
-    let firstList = from.sendInitialEvents ? createFirstList<S, T>(listed) : undefined
+    let firstList = from.sendInitialEvents ? createFirstList<S, T>(feed.arrived ?? ((object) => object), listed) : undefined
     try {
       const events = await client.watch(kind, { ...selection, ...from }, stream.signal)
       openedAt = clock.monotonic()

@@ -144,6 +144,15 @@ export const seeded = (...types: readonly string[]) => ({
   })),
 })
 
+/**
+ * A status field set once, then neither changed nor cleared. The rule stands on the whole object, so that clearing the status is
+ * refused too. A refusal means that another leader was first: read the object and use its value (write-once.ts).
+ */
+export const setOnce = (field: string): CelRule => ({
+  rule: `!has(oldSelf.status) || !has(oldSelf.status.${field}) || (has(self.status) && has(self.status.${field}) && self.status.${field} == oldSelf.status.${field})`,
+  message: `status.${field} is written once`,
+})
+
 /** `self == oldSelf`: set once, then fixed. */
 export const immutable = (what: string): CelRule[] => [
   { rule: 'self == oldSelf', message: `${what} is immutable and cannot be changed after creation` },

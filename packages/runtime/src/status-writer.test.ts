@@ -59,12 +59,11 @@ type Options = {
   mayBeUnserved?: boolean
   classify?: Classify
   cache?: undefined
-  statusOnly?: true
   legacy?: readonly string[]
   migrate?: (object: Widget, signal: AbortSignal) => Promise<Widget>
 }
 
-function bed({ statusOnly, ...options }: Options = {}) {
+function bed(options: Options = {}) {
   const wire = scriptTransport()
   const clock = createManualClock(new Date('2030-01-01T00:00:00Z'))
   const client = createClient(wire, { clock, jitter: () => 0, retryForMs: 0 })
@@ -114,7 +113,7 @@ function bed({ statusOnly, ...options }: Options = {}) {
     cache,
     kind: widget,
     controller: 'ctl',
-    owner: statusOnly ? { ...owner, statusOnly } : owner,
+    owner,
     clock,
     recordEvent,
     ...options,
@@ -360,14 +359,6 @@ describe('a second writer', () => {
       assert.equal(counted.filter((each) => each === 'conflict widgets vpc rogue').length, told)
       assert.deepEqual(rounds, new Array(round).fill('widgets'))
     }
-  })
-
-  test('who stays beside a writer of nothing but the status is told and overruled, and no other request is made', async () => {
-    const { writer, script, wire, counted } = bed({ statusOnly: true })
-    script(applies, conflict, widgetOf('3', stored, { managedFields: [entry('rogue', { 'f:vpc': {} }), ownEntry] }))
-    await writer.status(widgetOf('1', undefined), intent, never)
-    assert.equal(wire.sent(owning).length, 0)
-    assert.deepEqual(counted, [...told, 'conflict widgets vpc rogue'])
   })
 
   test('who is out after the forced apply needs no more', async () => {

@@ -158,14 +158,14 @@ export function createStatusWriter<S, T, const Owner extends StatusOwner>(
     } catch (error) {
       const conflicts = conflictsIn(error, object)
       if (conflicts.length > 0) fight.found(secondWrites(conflicts))
-      else if (owner.statusOnly || !isForRest(error, status) || !(await takeParts(object, status, fight, signal))) throw error
+      else if (!isForRest(error, status) || !(await takeParts(object, status, fight, signal))) throw error
       stands = await apply(object, status, true, signal)
     }
     // The server ignores the uid on /status: this landed on a successor, whose next pass writes it anew.
     if (stands.metadata.uid !== object.metadata.uid) return stands
     const foreign = foreignOwners(stands.metadata.managedFields ?? [], owner)
     fight.answered(foreign)
-    return foreign.size > 0 && !owner.statusOnly ? endEpisode(stands, status, foreign, signal) : stands
+    return foreign.size > 0 ? endEpisode(stands, status, foreign, signal) : stands
   }
 
   async function write(object: KubeObject<S, T>, status: OwnStatus, fight: Fight, signal: AbortSignal) {

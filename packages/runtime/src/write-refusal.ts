@@ -44,6 +44,8 @@ export type WriterOptions<S, T> = WriterEnvironment & {
   cache?: Cache<S, T> | undefined
   /** The kind belongs to someone else and may be absent: not being served is a signal then, and a fault otherwise. */
   mayBeUnserved?: boolean
+  /** Creates and patches with a field that the server does not know are faults; else it drops the field without a word. */
+  strict?: boolean
 }
 
 /** What a refusal turned out to be; `live` as it was read to decide. */

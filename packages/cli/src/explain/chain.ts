@@ -14,11 +14,10 @@ import {
   Subnet,
 } from '@nso/api'
 import { addressLeaseName, chooseFor } from '@nso/operator'
-import { advertisementNames, defaultSettings as galacticSettings } from 'galactic'
-import { BGPAdvertisement, NetworkAttachmentDefinition, VPCAttachment } from 'galactic/api'
 import type { KubeObject } from 'kube-control-loop'
 import { conditionOf, groupOf, isFields, pick, textAt } from '../owners/stored.ts'
-import { findIn, type KindRef, listOf, type Snapshot, sameKind } from './snapshot.ts'
+import { type Made, madeBy } from './made.ts'
+import { findIn, type KindRef, listOf, type Snapshot } from './snapshot.ts'
 
 /** An object that belongs into the chain, whether it stands or not. */
 export type Wanted = { apiVersion: string; kind: string; namespace?: string; name: string }
@@ -43,7 +42,7 @@ export type Chain = {
   /** Absent where no data plane says of which kind it would be. */
   readonly attachment: Link | undefined
   readonly networkObject: Link | undefined
-  /** What the data plane made for the attachment, as far as it is known which kinds that are. */
+  /** What the data plane made for the attachment, as far as it is known what that is. */
   readonly made: readonly Link[]
   readonly network: Link | undefined
   readonly context: Link | undefined
@@ -84,7 +83,7 @@ export function chainOf(snapshot: Snapshot, target: Target): Chain {
     offer: location === undefined ? undefined : offerFor(planes, location),
     attachment,
     networkObject: contextIs === undefined ? undefined : networkObjectOf(snapshot, plane.object, { namespace, name: contextIs }),
-    made: attachment?.object ? madeOf(snapshot, attachment.object) : [],
+    made: attachment?.object ? madeBy(attachment.object, plane.object).flatMap((each) => linksTo(snapshot, each)) : [],
     network: networkName === undefined ? undefined : within(Network, networkName),
     context: contextIs === undefined ? undefined : within(NetworkContext, contextIs),
     subnets: subnetsOf(snapshot, namespace, contextIs),
@@ -155,26 +154,11 @@ function networkObjectOf(
   return linkTo(snapshot, { group: groupOf(template.apiVersion), kind: template.kind }, template.apiVersion, at)
 }
 
-/** Only of Galactic it is known what it makes; what another data plane makes is its own affair. */
-export const isGalactic = ({ apiVersion, kind }: Pick<Wanted, 'apiVersion' | 'kind'>): boolean =>
-  sameKind({ group: groupOf(apiVersion), kind }, VPCAttachment)
-
-function madeOf(snapshot: Snapshot, attachment: KubeObject): Link[] {
-  if (!isGalactic(attachment)) return []
-  const { namespace = '', name } = attachment.metadata
-  const definition = textAt(attachment.status, 'networkAttachmentDefinition') ?? name
-  const made = [linkTo(snapshot, NetworkAttachmentDefinition, 'k8s.cni.cncf.io/v1', { namespace, name: definition })]
-  const advertised = advertisementsOf(attachment)
-  const found = advertised.map((at) => linkTo(snapshot, BGPAdvertisement, 'network.datumapis.com/v1alpha1', at))
+/** Under those of its names where one stands; else under the first. */
+function linksTo(snapshot: Snapshot, { kind, apiVersion, at }: Made): Link[] {
+  const found = at.map((each) => linkTo(snapshot, kind, apiVersion, each))
   const standing = found.filter(({ object }) => object)
-  return [...made, ...(standing.length > 0 ? standing : found.slice(0, 1))]
-}
-
-/** Where the node publishes an attachment of Galactic; none before it has its identity. */
-export function advertisementsOf(attachment: KubeObject): { namespace: string; name: string }[] {
-  const [vpc, id] = [textAt(attachment.status, 'vpc'), textAt(attachment.status, 'vpcAttachment')]
-  if (vpc === undefined || id === undefined) return []
-  return advertisementNames({ vpc, attachment: id }).map((name) => ({ namespace: galacticSettings.systemNamespace, name }))
+  return standing.length > 0 ? standing : found.slice(0, 1)
 }
 
 function subnetsOf(snapshot: Snapshot, namespace: string, context: string | undefined): Subnet[] {

@@ -1,5 +1,6 @@
 /** Dumps: what `kubectl get … -o yaml` writes (an object, a List, several documents), and what `-o dump` writes here. */
 import { readFileSync } from 'node:fs'
+import type { DataPlane } from '@nso/api'
 import type { KubeObject } from 'kube-control-loop'
 import { parseAllDocuments } from 'yaml'
 import { Explained, reasonOf } from '../failure.ts'
@@ -7,15 +8,29 @@ import { asYaml } from '../output.ts'
 import { conditionsOf, isFields, pick, textAt } from '../owners/stored.ts'
 import { documentedConditions } from '../owners/table.ts'
 import { jsonValues } from './json-values.ts'
+import { leaderLeases } from './leaders.ts'
 import { type Gap, type KindRef, kindOf, type Snapshot, sameKind } from './snapshot.ts'
 import { tidied } from './tidy.ts'
 
 /** The first document of a dump of ours: when it was made, and what could not be read. */
 const header = { apiVersion: 'cli.networking.datumapis.com/v1', kind: 'Dump' } as const
 
-/** How a dump is made that has everything. */
-export const dumpCommand = (namespace: string): string =>
-  `kubectl get networkinterfaceclaims,networkinterfaces,networkcontexts,networks,subnets,addressleases,vpcattachments,vpcs,network-attachment-definitions -n ${namespace} -o yaml --show-managed-fields (and the same for servinglocations,dataplanes, and for leases in nso-system and galactic-system)`
+const ownKinds = 'networkinterfaceclaims,networkinterfaces,networkcontexts,networks,subnets,addressleases'
+
+/** How a dump is made that has everything. Of other data planes it is not known what they make beside their definitions. */
+export function dumpCommand(namespace: string, planes: readonly DataPlane[]): string {
+  const made = planes.flatMap(({ spec }) => ['attachment', 'network'].flatMap((part) => kubectlName(spec, part) ?? []))
+  const kinds = [ownKinds, ...new Set(made), 'network-attachment-definitions'].join(',')
+  const systems = leaderLeases.map((lease) => lease.namespace)
+  return `kubectl get ${kinds} -n ${namespace} -o yaml --show-managed-fields (and the same for servinglocations,dataplanes, and for leases in ${systems.join(', ')})`
+}
+
+/** Kind.version.group, which names a kind of which the plural is not known. */
+function kubectlName(spec: unknown, part: string): string | undefined {
+  const [apiVersion, kind] = [textAt(spec, part, 'apiVersion'), textAt(spec, part, 'kind')]
+  const [group, version] = apiVersion?.split('/') ?? []
+  return kind && version ? `${kind}.${version}.${group}` : undefined
+}
 
 /** Reads a file, or standard input for `-`. Rejects what is no dump with `Explained`. */
 export function readDump(file: string): Snapshot {

@@ -1,9 +1,9 @@
 /** From what was read to the explanation. Pure: the same snapshot always gives the same. */
 import { NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import { findingsOn } from '../owners/findings.ts'
-import { groupOf } from '../owners/stored.ts'
-import { rowOf } from '../owners/table.ts'
-import { chainOf, type Target } from './chain.ts'
+import { textAt } from '../owners/stored.ts'
+import { type Component, rowOf } from '../owners/table.ts'
+import { type Chain, chainOf, type Target } from './chain.ts'
 import { dumpCommand } from './dump.ts'
 import { ageOf, type Facts, nameOf, refOf } from './facts.ts'
 import { leadersIn } from './leaders.ts'
@@ -11,6 +11,7 @@ import type { Explanation, Node, Verdict, Written } from './model.ts'
 import { besideOf, treeOf } from './nodes.ts'
 import { findIn, type Snapshot, tellsWriters } from './snapshot.ts'
 import { verdictOn } from './verdict.ts'
+import { violationsIn } from './verdict-contract.ts'
 
 /** The kind of a target. */
 export const targetKinds = { claim: NetworkInterfaceClaim, interface: NetworkInterface } as const
@@ -19,8 +20,9 @@ export const targetKinds = { claim: NetworkInterfaceClaim, interface: NetworkInt
 export function explain(snapshot: Snapshot, target: Target): Explanation | undefined {
   const found = findIn(snapshot, targetKinds[target.kind], target)
   if (!found) return undefined
-  const leaders = leadersIn(snapshot)
-  const facts: Facts = { snapshot, chain: chainOf(snapshot, target), leaders, tells: tellsWriters(snapshot) }
+  const chain = chainOf(snapshot, target)
+  const leaders = leadersIn(snapshot, componentIn(chain))
+  const facts: Facts = { snapshot, chain, leaders, tells: tellsWriters(snapshot) }
   const [tree, beside, verdict] = [treeOf(facts), besideOf(facts), verdictOn(facts)]
   const { namespace, name } = target
   return {
@@ -32,6 +34,13 @@ export function explain(snapshot: Snapshot, target: Target): Explanation | undef
     notes: notesOn(facts, verdict, [tree, ...beside]),
     ...{ tree, beside, leaders },
   }
+}
+
+/** The component that reports on the chain's attachment, or would on that of the plane on offer; of most planes none is known. */
+function componentIn({ attachment, offer }: Chain): Component | undefined {
+  const [apiVersion, kind] = ['apiVersion', 'kind'].map((field) => textAt(offer?.spec, 'attachment', field))
+  const asked = attachment?.wanted ?? (apiVersion !== undefined && kind !== undefined ? { apiVersion, kind } : undefined)
+  return asked && rowOf(asked)?.component
 }
 
 function complaintsIn(node: Node): string[] {
@@ -51,7 +60,7 @@ function besidesStatus({ chain }: Facts): string[] {
   const { claim, interface: nic, attachment, networkObject, made, network, context } = chain
   const objects = [claim, nic, attachment, networkObject, ...made, network, context].flatMap((link) => link?.object ?? [])
   return objects.flatMap((object) => {
-    const row = rowOf(groupOf(object.apiVersion), object.kind)
+    const row = rowOf(object)
     const found = row ? findingsOn(row, object).filter(({ path }) => !path.startsWith('status.')) : []
     return found.map(({ path, says }) => `${nameOf(refOf(object))} ${path}: ${says}`)
   })
@@ -70,9 +79,9 @@ function notesOn(facts: Facts, verdict: Verdict, nodes: readonly Node[]): string
   const unread = snapshot.gaps
     .filter(({ why }) => why === 'forbidden' || why === 'failed')
     .map(({ kind, message }) => `${kind} could not be read, so nothing is said of it: ${message}`)
-  const others = [...going, ...unread, ...(snapshot.remarks ?? [])]
+  const others = [...going, ...violationsIn(facts), ...unread, ...(snapshot.remarks ?? [])]
   if (tells) return others
-  const how = snapshot.origin === 'dump' ? ` A better one: ${dumpCommand(chain.target.namespace)}.` : ''
+  const how = snapshot.origin === 'dump' ? ` A better one: ${dumpCommand(chain.target.namespace, chain.planes)}.` : ''
   return [
     `Who wrote what is not in the ${snapshot.origin === 'dump' ? 'dump' : 'answers'}: it has no managedFields.${how}`,
     ...others,

@@ -81,7 +81,7 @@ export function reportOf({ chain }: Facts): { prepared: string; programmed: stri
 
 /** Who is documented to report a condition of this object; a data plane without a table is known by its name. */
 export function reporterOf(facts: Facts, object: Pick<KubeObject, 'apiVersion' | 'kind'>, type: string) {
-  const row = rowOf(groupOf(object.apiVersion), object.kind)
+  const row = rowOf(object)
   const owner = row && statusOwnersOf(row, `conditions/${type}`)[0]
   const component = owner && componentOf(owner.identity)
   const name = component ?? (facts.chain.plane.chosen ? `data plane ${facts.chain.plane.chosen.name}` : 'the data plane')

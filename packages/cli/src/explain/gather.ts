@@ -9,13 +9,14 @@ import {
   ServingLocation,
   Subnet,
 } from '@nso/api'
-import { BGPAdvertisement, NetworkAttachmentDefinition } from 'galactic/api'
 import { type Kind, type KubeObject, pathOf, systemClock } from 'kube-control-loop'
 import { type Cluster, unreadBecause } from '../cluster.ts'
-import { groupOf, isFields, pick, textAt } from '../owners/stored.ts'
+import { groupOf, pick, textAt } from '../owners/stored.ts'
 import { collect } from '../pages.ts'
-import { addressesOf, advertisementsOf, type Chain, chainOf, isGalactic, type Target, type Wanted } from './chain.ts'
+import { servedKind } from '../served-kind.ts'
+import { addressesOf, type Chain, chainOf, type Target, type Wanted } from './chain.ts'
 import { leaderLeases, leaseRef } from './leaders.ts'
+import { madeBy } from './made.ts'
 import { type Gap, type KindRef, kindOf, type Snapshot, sameKind } from './snapshot.ts'
 
 type At = { namespace?: string | undefined; name: string }
@@ -81,7 +82,7 @@ function createReading({ client }: Cluster, signal: AbortSignal): Reading {
       let served: Kind | undefined
       await notes.during(ref, async () => {
         const version = apiVersion.slice(ref.group.length + 1) || preferredVersion(await ask(`/apis/${ref.group}`))
-        served = servedKind(await ask(`/apis/${ref.group}/${version}`), ref, version)
+        served = servedKind(await ask(`/apis/${ref.group}/${version}`), ref.group, version, kind)
         if (!served) notes.gap({ ...ref, why: 'not served', message: `the API server does not serve ${kind} of ${apiVersion}` })
       })
       if (served) await get(served, at)
@@ -101,15 +102,6 @@ async function serverTime({ transport }: Cluster, signal: AbortSignal): Promise<
 
 const preferredVersion = (group: unknown): string => textAt(group, 'preferredVersion', 'version') ?? ''
 
-function servedKind(list: unknown, { group, kind }: KindRef, version: string): Kind | undefined {
-  const resources = pick(list, 'resources')
-  const found = Array.isArray(resources)
-    ? resources.filter(isFields).find((each) => each.kind === kind && typeof each.name === 'string' && !each.name.includes('/'))
-    : undefined
-  if (!found) return undefined
-  return { group, version, kind, plural: String(found.name), scope: found.namespaced === true ? 'Namespaced' : 'Cluster' }
-}
-
 /** Follows the chain hop by hop, since each object names the next. Rejects with `Explained` when the server does not answer. */
 export async function gather(cluster: Cluster, target: Target, signal: AbortSignal): Promise<Snapshot> {
   const reading = createReading(cluster, signal)
@@ -124,7 +116,7 @@ export async function gather(cluster: Cluster, target: Target, signal: AbortSign
   await reading.get(NetworkInterface, { namespace, name: chain().interface.wanted.name })
   const known = chain()
   await Promise.all([...surroundings(reading, known), ...addressing(reading, known)])
-  await Promise.all(madeBy(reading, chain()))
+  await Promise.all(madeFor(reading, chain()))
   return reading.snapshot(await serverTime(cluster, signal))
 }
 
@@ -151,15 +143,9 @@ function addressing(reading: Reading, { target: { namespace }, interface: nic, c
   ]
 }
 
-function madeBy(reading: Reading, { attachment }: Chain): Promise<void>[] {
-  const object = attachment?.object
-  if (!object || !isGalactic(object)) return []
-  const { namespace, name } = object.metadata
-  const definition = textAt(object.status, 'networkAttachmentDefinition') ?? name
-  return [
-    reading.get(NetworkAttachmentDefinition, { namespace, name: definition }),
-    ...advertisementsOf(object).map((at) => reading.get(BGPAdvertisement, at)),
-  ]
+function madeFor(reading: Reading, { attachment, plane }: Chain): Promise<void>[] {
+  if (!attachment?.object) return []
+  return madeBy(attachment.object, plane.object).flatMap(({ kind, at }) => at.map((each) => reading.get(kind, each)))
 }
 
 /** Some names of the kind that there are, `namespace/name`, those of the namespace first; none when they may not be listed. */

@@ -1,9 +1,11 @@
-/** Whether NSO and Galactic run, by the Leases that their leading processes renew. Pure. */
+/** Whether NSO and the data planes that are known run, by the Leases that their leading processes renew. Pure. */
 import { nsoAccount } from '@nso/api'
 import { leaseName as nsoLease } from '@nso/operator'
 import { galacticAccount, leaseName as galacticLease } from 'galactic'
+import { bridgeAccount, leaseName as bridgeLease } from 'kube-bridge'
 import { type Kind, type KubeObject, leaseKind } from 'kube-control-loop'
 import { pick, textAt } from '../owners/stored.ts'
+import type { Component } from '../owners/table.ts'
 import { span } from './ages.ts'
 import { findIn, gapOf, type Snapshot } from './snapshot.ts'
 
@@ -13,7 +15,8 @@ export const leaseRef: Kind = leaseKind
 export const leaderLeases = [
   { component: 'NSO', namespace: nsoAccount.namespace, name: nsoLease },
   { component: 'Galactic', namespace: galacticAccount.namespace, name: galacticLease },
-] as const
+  { component: 'Bridge', namespace: bridgeAccount.namespace, name: bridgeLease },
+] as const satisfies readonly { component: Component; namespace: string; name: string }[]
 
 export type Leader = {
   component: string
@@ -26,8 +29,11 @@ export type Leader = {
   says: string
 }
 
-export function leadersIn(snapshot: Snapshot): Leader[] {
-  return leaderLeases.map(({ component, namespace, name }) => leaderOf(snapshot, component, { namespace, name }))
+/** NSO, those that have a Lease, and the component whose data plane the chain goes through, whether it has one or not. */
+export function leadersIn(snapshot: Snapshot, inChain: Component | undefined): Leader[] {
+  return leaderLeases
+    .filter(({ component, ...at }) => component === 'NSO' || component === inChain || findIn(snapshot, leaseRef, at))
+    .map(({ component, ...at }) => leaderOf(snapshot, component, at))
 }
 
 function leaderOf(snapshot: Snapshot, component: string, at: { namespace: string; name: string }): Leader {

@@ -88,7 +88,13 @@ export type Node = ObjectName & {
 }
 
 /** `ready`: all is well. `broken`: the chain stops at `at`. `deleting`: its deletion waits at `at`. */
-export type Verdict = { state: 'ready' | 'broken' | 'deleting'; at?: ObjectName; sentence: string }
+export type Verdict = {
+  state: 'ready' | 'broken' | 'deleting'
+  at?: ObjectName
+  sentence: string
+  /** What is to be done, where the reason of a condition tells. */
+  remedy?: string
+}
 
 export type Explanation = {
   target: ObjectName

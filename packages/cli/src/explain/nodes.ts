@@ -2,7 +2,7 @@
 import { annotations } from '@nso/api'
 import type { KubeObject } from 'kube-control-loop'
 import { metadataWriters } from '../owners/judge.ts'
-import { conditionOf, conditionsOf, groupOf, isFields, textAt } from '../owners/stored.ts'
+import { conditionOf, conditionsOf, isFields, textAt } from '../owners/stored.ts'
 import { componentOf, documentedConditions, finalizerOwnerOf, rowOf } from '../owners/table.ts'
 import type { Chain, Link, Wanted } from './chain.ts'
 import { type Facts, missing, observedBy, refOf, reportOf } from './facts.ts'
@@ -37,7 +37,7 @@ function node(facts: Facts, link: Link, { role, notes = [], children = [], expec
 
 /** Finalizers of an object, with who removes them and who has put them there. */
 export function finalizersOf(object: KubeObject): FinalizerView[] {
-  const row = rowOf(groupOf(object.apiVersion), object.kind)
+  const row = rowOf(object)
   return (object.metadata.finalizers ?? []).map((name) => {
     const owner = finalizerOwnerOf(row, name)
     const component = owner && componentOf(owner.identity)

@@ -13,6 +13,7 @@ export function renderExplanation(explanation: Explanation, paint: Paint): strin
   const ink = { paint, at: new Date(explanation.at) }
   return [
     paint(verdict.sentence, verdict.state === 'ready' ? 'good' : 'bad'),
+    ...(verdict.remedy === undefined ? [] : [`What to do: ${verdict.remedy}`]),
     ...foreign.map((each) => paint(`! ${each}`, 'bad')),
     ...notes.map((each) => paint(`note: ${cut(each, 4 * longestMessage)}`, 'dim')),
     '',

@@ -86,7 +86,7 @@ type Taken = { apiVersion: string; kind: string; condition: string; manager: str
 
 /** A report is worth as much as its writer: one that was taken from somebody else is told, also after it was put right. */
 function complaintAbout({ apiVersion, kind, condition, manager }: Taken): Pick<Source, 'complaint'> {
-  const row = rowOf(groupOf(apiVersion), kind)
+  const row = rowOf({ apiVersion, kind })
   const owners = row ? statusOwnersOf(row, `conditions/${condition}`).filter(isNamed) : []
   const isDue = owners.some(({ writer }) => writer === manager) || row?.legacy?.includes(manager)
   if (owners.length === 0 || isDue) return {}
@@ -152,5 +152,7 @@ function behindSource(facts: Facts, condition: StoredCondition, source: Source):
 function differs(source: KubeObject, translation: StoredCondition, type: string): boolean {
   const says = reported(source, type)
   if (!says || stalenessOf(source, says) || source.metadata.deletionTimestamp) return false
-  return says.status !== translation.status && translation.reason !== 'ContractViolation'
+  // Anything else than these three is taken for Unknown.
+  const status = ['True', 'False'].includes(says.status ?? '') ? says.status : 'Unknown'
+  return status !== translation.status && translation.reason !== 'ContractViolation'
 }

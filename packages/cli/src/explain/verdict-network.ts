@@ -2,9 +2,29 @@
 import type { KubeObject } from 'kube-control-loop'
 import { conditionsOf, type StoredCondition } from '../owners/stored.ts'
 import { documentedConditions } from '../owners/table.ts'
-import type { Break } from './break.ts'
+import { type Break, type Check, saidBy } from './break.ts'
 import { going } from './deletion.ts'
-import { absent, ageOf, brief, type Facts, missing, refOf, reported, reporterOf, showCondition } from './facts.ts'
+import { absent, ageOf, brief, type Facts, missing, nameOf, refOf, reported, reporterOf, showCondition } from './facts.ts'
+import { saidByNso } from './verdict-contract.ts'
+
+/** Somebody else's object has the name that the network's own needs, so NSO attaches nothing to it. */
+export const foreignNetworkObject: Check = (facts) => {
+  const { networkObject, context, attachment } = facts.chain
+  const object = networkObject?.object
+  if (!object || !context?.object || object.metadata.deletionTimestamp) return undefined
+  const owner = object.metadata.ownerReferences?.find(({ controller }) => controller)
+  // One of an earlier context of this name is collected with it.
+  if (owner && (owner.uid === context.object.metadata.uid || isNamedAs(owner, context.wanted))) return undefined
+  const said = saidByNso(facts, 'prepared', ['NetworkObjectForeign'])
+  // What is attached already stays attached; then it is no break of this chain.
+  if (!said.said && attachment?.object) return undefined
+  const whose = owner ? `belongs to ${owner.kind} ${owner.name}` : 'has no controlling owner'
+  const because = `it ${whose}, and is not of ${nameOf(context.wanted)}: NSO leaves it alone, and attaches nothing to it`
+  return { at: refOf(object), because, ...said }
+}
+
+const isNamedAs = (owner: { kind: string; name: string }, { kind, name }: { kind: string; name: string }): boolean =>
+  owner.kind === kind && owner.name === name
 
 /** What the network object lacks, where an attachment that does not hold may be due to it. */
 export function networkBreak(facts: Facts): Break | undefined {
@@ -21,7 +41,7 @@ export function networkBreak(facts: Facts): Break | undefined {
   const silent = expected.find((type) => !reported(link.object, type))
   if (silent) return { at: refOf(link.object), because: silence(facts, link.object, silent) }
   const bad = conditionsOf(link.object).find(({ status }) => status === 'False')
-  return bad && { at: refOf(link.object), because: showReport(facts, link.object, bad) }
+  return bad && { at: refOf(link.object), because: showReport(facts, link.object, bad), ...saidBy(link.object, bad) }
 }
 
 /** In words, who has not reported a condition: `Galactic has reported nothing for 45 s (no condition Ready written by galactic-vpcattachment)` */

@@ -2,7 +2,7 @@
 import type { DataPlane } from '@nso/api'
 import type { KubeObject } from 'kube-control-loop'
 import { conditionOf, type StoredCondition } from '../owners/stored.ts'
-import type { Break, Check } from './break.ts'
+import { type Break, type Check, saidBy } from './break.ts'
 import { going } from './deletion.ts'
 import {
   absent,
@@ -19,15 +19,15 @@ import {
   showCondition,
   stalenessOf,
 } from './facts.ts'
+import { type Part, saidByNso, types } from './verdict-contract.ts'
 import { networkBreak, showReport, silence } from './verdict-network.ts'
-
-type Part = 'prepared' | 'programmed'
-
-const types = { prepared: 'Prepared', programmed: 'Programmed' } as const
 
 /** Whether claim (or interface) say that this part holds. */
 const holds = (facts: Facts, part: Part): boolean =>
   isTrue(linkAsked(facts)?.object, types[part]) && isTrue(facts.chain.interface.object, types[part])
+
+/** Reasons for which NSO makes no attachment. */
+const whyNot = ['AttachmentRefused', 'NetworkObjectForeign', 'DataPlaneNotInstalled', 'NoDataPlane']
 
 /** What NSO has to do about a report: wait for it, or take back what it has said. */
 function waits(facts: Facts, part: Part, condition: string): string {
@@ -36,12 +36,14 @@ function waits(facts: Facts, part: Part, condition: string): string {
   return `; ${nameOf(refOf(asked))} still says ${types[part]}=True${absent(facts, 'NSO')}`
 }
 
-function planeFault(plane: DataPlane): string | undefined {
-  const bad = ['Accepted', 'Installed', 'Permitted']
+/** Why nothing can be made for the plane; its own deletion is no fault to an interface that it serves. */
+function planeFault(plane: DataPlane, serves: boolean): StoredCondition | undefined {
+  return ['Accepted', 'Installed', 'Permitted']
     .flatMap((type) => conditionOf(plane, type) ?? [])
-    .find(({ status }) => status !== 'True')
-  return bad && `${showCondition(bad)}${bad.message ? `: ${brief(bad.message)}` : ''}`
+    .find(({ status, reason }) => status !== 'True' && !(serves && reason === 'Deleting'))
 }
+
+const showFault = (fault: StoredCondition): string => `${showCondition(fault)}${fault.message ? `: ${brief(fault.message)}` : ''}`
 
 const api = 'networking.datumapis.com/v1alpha'
 
@@ -49,9 +51,9 @@ const api = 'networking.datumapis.com/v1alpha'
 export const planeBreak: Check = (facts) => {
   const { plane, offer, interface: nic } = facts.chain
   if (holds(facts, 'prepared') && holds(facts, 'programmed')) return undefined
-  const fault = plane.object ?? (plane.chosen ? undefined : offer)
-  const because = fault && planeFault(fault)
-  if (fault && because !== undefined) return { at: refOf(fault), because: `${because}${absent(facts, 'NSO')}` }
+  const asked = plane.object ?? (plane.chosen ? undefined : offer)
+  const fault = asked && planeFault(asked, plane.object !== undefined)
+  if (asked && fault) return { at: refOf(asked), because: `${showFault(fault)}${absent(facts, 'NSO')}`, ...saidBy(asked, fault) }
   if (plane.object || !nic.object) return undefined
   if (plane.chosen) return chosenIsGone(facts, plane.chosen)
   if (!offer) return noneServes(facts)
@@ -74,7 +76,8 @@ function noneServes(facts: Facts): Break | undefined {
   if (!missing(facts, { wanted: at, object: undefined }).isKnown) return undefined
   const where = `serves location ${location ?? '(unknown)'}`
   const names = planes.map((each) => each.metadata.name).join(', ')
-  return { at, because: planes.length === 0 ? `there is none, so none ${where}` : `none of ${names} ${where}` }
+  const because = planes.length === 0 ? `there is none, so none ${where}` : `none of ${names} ${where}`
+  return { at, because, ...saidByNso(facts, 'prepared', ['NoDataPlane']) }
 }
 
 /** The attachment is not there, is going, or is another's: whatever claim and interface say. */
@@ -83,7 +86,8 @@ export const attachmentBreak: Check = (facts) => {
   if (!attachment) return undefined
   if (!attachment.object) {
     const { isKnown, says } = missing(facts, attachment)
-    return isKnown ? { at: attachment.wanted, because: `it ${says}${whyMissing(facts)}${absent(facts, 'NSO')}` } : undefined
+    const because = `it ${says}${whyMissing(facts)}${absent(facts, 'NSO')}`
+    return isKnown ? { at: attachment.wanted, because, ...saidByNso(facts, 'prepared', whyNot) } : undefined
   }
   const at = refOf(attachment.object)
   if (attachment.object.metadata.deletionTimestamp)
@@ -121,11 +125,13 @@ export function reportBreak(part: Part): Check {
     const network = part === 'prepared' ? networkBreak(facts) : undefined
     if (network && condition?.status !== 'True')
       return { ...network, because: `${network.because}; ${nameOf(refOf(object))} waits for it` }
-    if (!condition) return { at: refOf(object), because: silence(facts, object, type) + waits(facts, part, type) }
+    const at = refOf(object)
+    if (!condition) return { at, because: silence(facts, object, type) + waits(facts, part, type) }
     const stale = stalenessOf(object, condition)
-    if (stale) return { at: refOf(object), because: staleReport(facts, object, condition, stale) + waits(facts, part, type) }
-    const missingRoute = part === 'programmed' ? notAdvertised(facts) : undefined
-    return { at: refOf(object), because: showReport(facts, object, condition) + (missingRoute ?? '') + waits(facts, part, type) }
+    const because = stale ? staleReport(facts, object, condition, stale) : showReport(facts, object, condition)
+    const route = part === 'programmed' && !stale ? (notAdvertised(facts) ?? '') : ''
+    const said = stale ? saidByNso(facts, part, ['ReportStale']) : saidBy(object, condition)
+    return { at, because: because + route + waits(facts, part, type), ...said }
   }
 }
 

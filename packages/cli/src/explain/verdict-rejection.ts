@@ -1,7 +1,7 @@
 /** Why a claim is not bound or has no addresses: at which object of its surroundings. Pure. */
 import type { KubeObject } from 'kube-control-loop'
 import type { StoredCondition } from '../owners/stored.ts'
-import type { Break } from './break.ts'
+import { type Break, saidBy } from './break.ts'
 import type { Link } from './chain.ts'
 import { going } from './deletion.ts'
 import { absent, brief, type Facts, missing, refOf, showCondition } from './facts.ts'
@@ -17,6 +17,7 @@ const pools = [
   'SubnetGatewayUnusable',
   'AddressAllocationMissing',
 ]
+const capabilities = ['AttachmentModeNotSupported', 'AddressFamilyNotSupported']
 const interfaces = [
   'InterfaceHeldByAnotherClaim',
   'NetworkMismatch',
@@ -39,15 +40,24 @@ function atNetwork(facts: Facts): { at: ObjectName; how?: string } | undefined {
   return context && { at: context.wanted }
 }
 
+const wordsOf = (message: string): ReadonlySet<string> => new Set(message.split(/[\s,;:()]+/))
+
 /** The Subnets that the message names; else those that were asked in vain, or the context, which lacks what was asked for. */
 function atPool({ chain }: Facts, { reason, message = '' }: StoredCondition): { at: ObjectName; how?: string } | undefined {
   if (chain.subnets.length === 0) return chain.context && { at: chain.context.wanted, how: 'it has no Subnet' }
-  const words = new Set(message.split(/[\s,;:()]+/))
+  const words = wordsOf(message)
   const named = chain.subnets.filter(({ metadata }) => words.has(metadata.name))
   const [subnet, ...others] = named.length === 0 && reason === 'AddressPoolExhausted' ? chain.subnets : named
   if (!subnet) return chain.context && { at: chain.context.wanted }
   const how = others.length > 0 ? { how: `it and ${others.map((one) => one.metadata.name).join(', ')} are asked` } : {}
   return { at: refOf(subnet), ...how }
+}
+
+/** The data plane that the message names; else the one that the claim has, or would get. */
+function atPlane({ chain: { plane, planes, offer } }: Facts, { message = '' }: StoredCondition): { at: ObjectName } | undefined {
+  const words = wordsOf(message)
+  const asked = planes.find(({ metadata }) => words.has(metadata.name)) ?? plane.object ?? offer
+  return asked && { at: refOf(asked) }
 }
 
 const held = (link: Link): { at: ObjectName } => ({ at: link.wanted })
@@ -60,6 +70,7 @@ function placeOf(facts: Facts, condition: StoredCondition): { at: ObjectName; ho
   }
   if (reason === 'NetworkNotAvailableInLocation') return atNetwork(facts)
   if (families.includes(reason)) return facts.chain.context && { at: facts.chain.context.wanted }
+  if (capabilities.includes(reason)) return atPlane(facts, condition)
   if (pools.includes(reason)) return atPool(facts, condition)
   return interfaces.includes(reason) ? held(facts.chain.interface) : undefined
 }
@@ -69,5 +80,5 @@ export function rejectionAt(facts: Facts, object: KubeObject, condition: StoredC
   const { at, how } = placeOf(facts, condition) ?? { at: refOf(object), how: undefined }
   const because = `${brief(condition.message) || 'no message'} (${showCondition(condition)})`
   const unknown = condition.status === 'Unknown' ? absent(facts, 'NSO') : ''
-  return { at, because: `${how === undefined ? '' : `${how}; `}${because}${unknown}` }
+  return { at, because: `${how === undefined ? '' : `${how}; `}${because}${unknown}`, ...saidBy(object, condition) }
 }

@@ -5,7 +5,7 @@
 import { claimReadyOrder } from '@nso/api'
 import type { KubeObject } from 'kube-control-loop'
 import { conditionOf, conditionsOf } from '../owners/stored.ts'
-import type { Check } from './break.ts'
+import type { Break, Check } from './break.ts'
 import { deletionVerdict, going } from './deletion.ts'
 import {
   absent,
@@ -23,6 +23,9 @@ import {
   stalenessOf,
 } from './facts.ts'
 import type { ObjectName, Verdict } from './model.ts'
+import { remedyFor } from './remedy.ts'
+import { brokenContract, refusedChange } from './verdict-contract.ts'
+import { foreignNetworkObject } from './verdict-network.ts'
 import { attachmentBreak, planeBreak, reportBreak } from './verdict-plane.ts'
 import { rejectionAt } from './verdict-rejection.ts'
 import { isForeign, writtenOn } from './written.ts'
@@ -157,8 +160,12 @@ const checks: readonly Check[] = [
   rejected,
   noInterface,
   planeBreak,
+  foreignNetworkObject,
   attachmentBreak,
+  refusedChange,
+  brokenContract('prepared'),
   reportBreak('prepared'),
+  brokenContract('programmed'),
   reportBreak('programmed'),
   notTakenOver,
   notComputed,
@@ -183,7 +190,7 @@ export function verdictOn(facts: Facts): Verdict {
     return { state: 'ready', sentence: `${nameOf(refOf(object))} is retained and free: no claim holds it.` }
   for (const check of checks) {
     const found = check(facts)
-    if (found) return { state: 'broken', at: named(found.at), sentence: `Broken at ${nameOf(found.at)}: ${found.because}.` }
+    if (found) return brokenAt(found)
   }
   if (!object || !isWell(facts, object)) {
     const at = linkAsked(facts)?.wanted ?? facts.chain.interface.wanted
@@ -191,6 +198,12 @@ export function verdictOn(facts: Facts): Verdict {
   }
   const what = facts.chain.target.kind === 'claim' ? 'is Ready' : 'is allocated, prepared and programmed'
   return { state: 'ready', sentence: `${nameOf(refOf(object))} ${what}.` }
+}
+
+function brokenAt({ at, because, said }: Break): Verdict {
+  const remedy = remedyFor(said)
+  const sentence = `Broken at ${nameOf(at)}: ${because}.`
+  return { state: 'broken', at: named(at), sentence, ...(remedy === undefined ? {} : { remedy }) }
 }
 
 const named = ({ apiVersion, kind, namespace, name }: ObjectName): ObjectName => ({

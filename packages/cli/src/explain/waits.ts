@@ -30,6 +30,8 @@ function forReport(facts: Facts, type: string, reason: string): string | undefin
   const { attachment, location } = facts.chain
   if (reason === 'NoDataPlane') return `an accepted DataPlane that serves location ${location ?? '(unknown)'}`
   if (reason === 'DataPlaneNotInstalled') return `kind ${attachment?.wanted.kind ?? 'of the attachment'} being installed`
+  if (reason === 'AttachmentRefused') return `the API server taking ${attachment ? nameOf(attachment.wanted) : 'the attachment'}`
+  if (reason === 'NetworkObjectForeign') return forForeign(facts)
   if (fromNetworks.includes(reason)) return forNetwork(facts, reason)
   const report = reportOf(facts)
   if (!attachment || !report) return undefined
@@ -39,12 +41,22 @@ function forReport(facts: Facts, type: string, reason: string): string | undefin
   return reason === 'ReportStale' ? `${whose}, for generation ${attachment.object.metadata.generation}` : whose
 }
 
+function forForeign({ chain: { networkObject } }: Facts): string {
+  return `the foreign ${networkObject ? nameOf(networkObject.wanted) : 'network object'} being gone`
+}
+
+function forCapability({ chain: { location } }: Facts): string {
+  return `a DataPlane for location ${location ?? '(unknown)'} that can do what it asks for`
+}
+
 const forClaim: Readonly<Record<string, (facts: Facts) => string | undefined>> = {
   NoLocationIdentity: () => 'a ServingLocation',
   AmbiguousLocationIdentity: () => 'one ServingLocation, or the location being set',
   NetworkNotAvailableInLocation: ({ chain: { context } }) => context && nameOf(context.wanted),
   AddressPoolExhausted: ({ chain: { subnets } }) =>
     subnets.length > 0 ? `a free address in ${subnets.map((subnet) => subnet.metadata.name).join(', ')}` : 'a Subnet',
+  AttachmentModeNotSupported: forCapability,
+  AddressFamilyNotSupported: forCapability,
   InterfaceHeldByAnotherClaim: ({ chain }) => `${nameOf(chain.interface.wanted)} to be let go by ${chain.heldBy ?? 'its claim'}`,
 }
 

@@ -1,8 +1,8 @@
 /** Who wrote a path of an object, held against the tables, as the explanation says it. Pure. */
 import type { KubeObject } from 'kube-control-loop'
-import { isSeed, migrationOf, showOwner, showWriter } from '../owners/findings.ts'
+import { isSeed, showOwner, showWriter, toMigrate } from '../owners/findings.ts'
 import { statusWriters, type Writer } from '../owners/judge.ts'
-import { conditionOf, groupOf } from '../owners/stored.ts'
+import { conditionOf } from '../owners/stored.ts'
 import { componentOf, isNamed, type Owner, rowOf, statusOwnersOf, userOf } from '../owners/table.ts'
 import type { Written } from './model.ts'
 
@@ -12,8 +12,8 @@ export type About = {
   readonly tells: boolean
 }
 
-function ownersOf({ apiVersion, kind }: KubeObject, path: string): Owner[] {
-  const row = rowOf(groupOf(apiVersion), kind)
+function ownersOf(object: KubeObject, path: string): Owner[] {
+  const row = rowOf(object)
   return row ? statusOwnersOf(row, path) : []
 }
 
@@ -55,8 +55,8 @@ function complaintAbout(object: KubeObject, owners: readonly Owner[], writers: r
   if (foreign.some(({ holdsValue }) => holdsValue) && !isOwn) return `NOT the documented writer: ${names} wrote it, not ${should}`
   if (foreign.length > 0) return `second owner: ${names}, beside ${should}`
   const former = writers.find(({ standing }) => standing === 'former')
-  const row = rowOf(groupOf(object.apiVersion), object.kind)
-  return former && row ? `owned by ${showWriter(former)} of an earlier release: run ${migrationOf(row)}` : undefined
+  const row = rowOf(object)
+  return former && row ? `owned by ${showWriter(former)} of an earlier release${toMigrate(row)}` : undefined
 }
 
 /** Whether somebody else than the documented writer holds the value, or took it away. */

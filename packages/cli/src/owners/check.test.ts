@@ -9,7 +9,7 @@ import { type Row, rowOf } from './table.ts'
 
 const signal = AbortSignal.timeout(10_000)
 const row = (kind: string): Row => {
-  const found = rowOf(NetworkInterface.group, kind)
+  const found = rowOf({ apiVersion: `${NetworkInterface.group}/v1`, kind })
   assert.ok(found)
   return found
 }

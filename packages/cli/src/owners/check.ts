@@ -1,9 +1,9 @@
 /** Walks every documented kind of a live cluster. Reads only. */
-import type { Client } from 'kube-control-loop'
+import type { Client, KubeObject } from 'kube-control-loop'
 import { type Unread, unreadBecause } from '../cluster.ts'
 import { collect } from '../pages.ts'
 import { type Finding, findingsOn } from './findings.ts'
-import type { Row } from './table.ts'
+import { isMarked, type Row } from './table.ts'
 
 export type Checked = {
   /** Objects that were looked at. */
@@ -18,7 +18,9 @@ export type Checked = {
 }
 
 async function checkKind(client: Client, row: Row, signal: AbortSignal): Promise<Pick<Checked, 'objects' | 'findings'>> {
-  const looked = await collect({ client, kind: row.kind }, (object) => [findingsOn(row, object)], signal)
+  // Those of the kind that another table, or nobody's, has marked are not this row's.
+  const isOwn = ({ metadata }: KubeObject) => isMarked(row, metadata.labels)
+  const looked = await collect({ client, kind: row.kind }, (object) => (isOwn(object) ? [findingsOn(row, object)] : []), signal)
   return { objects: looked.length, findings: looked.flat() }
 }
 
@@ -30,7 +32,7 @@ export async function checkOwners(client: Client, rows: readonly Row[], signal: 
     try {
       const { objects, findings } = await checkKind(client, row, signal)
       checked.objects += objects
-      checked.kinds.push(kind)
+      if (!checked.kinds.includes(kind)) checked.kinds.push(kind)
       checked.findings = checked.findings.concat(findings)
     } catch (error) {
       addUnread(checked, kind, unreadBecause(error))
@@ -44,6 +46,8 @@ export const isRight = ({ kinds, findings, unread }: Checked): boolean =>
   kinds.length > 0 && findings.length === 0 && unread.length === 0
 
 function addUnread(checked: Checked, kind: string, { why, message }: Unread): void {
+  const known = why === 'not served' ? checked.unserved : checked.unread.map((each) => each.kind)
+  if (known.includes(kind)) return
   if (why === 'not served') checked.unserved.push(kind)
   else checked.unread.push({ kind, message })
 }

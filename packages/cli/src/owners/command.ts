@@ -19,7 +19,8 @@ export function addOwners(program: Command): void {
     .addHelpText(
       'after',
       `
-It reads, and writes nothing. Exit status: 0; with --check 1 when anything is not as documented or could not be read, or nothing was there to look at.`,
+It reads, and writes nothing. --check looks at the kinds of data planes that have no table here, too, by what their DataPlanes say.
+Exit status: 0; with --check 1 when anything is not as documented or could not be read, or nothing was there to look at.`,
     )
     .action(
       answering(async (kind: string | undefined, flags: OwnersFlags) => {

@@ -41,7 +41,7 @@ const groups: Readonly<Record<string, string>> = {
 
 function found({ kind = 'NetworkInterface', status, labels, entries }: Given): string[] {
   const group = groups[kind] ?? 'networking.datumapis.com'
-  const row = rowOf(group, kind)
+  const row = rowOf({ apiVersion: `${group}/v1`, kind })
   assert.ok(row)
   const object: KubeObject = {
     ...{ apiVersion: `${group}/v1`, kind, spec: {}, ...(status ? { status } : {}) },
@@ -218,7 +218,7 @@ for (const { says, given, want } of table) {
 }
 
 test('entries that are malformed tell nothing and break nothing', () => {
-  const row = rowOf('networking.datumapis.com', 'NetworkInterface')
+  const row = rowOf({ apiVersion: 'networking.datumapis.com/v1', kind: 'NetworkInterface' })
   assert.ok(row)
   for (const fieldsV1 of [
     undefined,

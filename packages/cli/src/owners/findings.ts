@@ -3,7 +3,7 @@ import type { KubeObject } from 'kube-control-loop'
 import { coversWholeList } from './covered.ts'
 import { metadataWriters, statusWriters, type Writer } from './judge.ts'
 import { conditionOf, conditionsOf, pick, type StoredCondition } from './stored.ts'
-import { componentOf, isNamed, metadataOwnersOf, type Owner, type Row, statusOwnersOf } from './table.ts'
+import { componentOf, isMarked, isNamed, metadataOwnersOf, migrationOf, type Owner, type Row, statusOwnersOf } from './table.ts'
 
 /**
  * `second-writer`: the value is of a manager that is not the documented one. `second-owner`: the documented writer holds the
@@ -45,8 +45,10 @@ export function showOwner(owner: Pick<Owner, 'writer' | 'identity' | 'anyManager
   return `the ${owner.writer}`
 }
 
-export function migrationOf(row: Pick<Row, 'component'>): string {
-  return row.component === 'NSO' ? 'nso migrate' : 'galactic migrate'
+/** What is to be done about what earlier software still owns. */
+export function toMigrate(row: Pick<Row, 'component'>): string {
+  const command = migrationOf(row)
+  return command === undefined ? '' : `: run ${command}`
 }
 
 type Looked = { row: Row; object: KubeObject; path: string; owners: readonly Owner[] }
@@ -59,7 +61,7 @@ function finding(looked: Looked, kind: FindingKind, writer: Writer | undefined):
   const says = {
     'second-writer': `written by ${by}, NOT by ${should}`,
     'second-owner': `also owned by ${by}, beside its documented writer ${should}`,
-    former: `owned by ${by} of an earlier release: run ${migrationOf(row)}`,
+    former: `owned by ${by} of an earlier release${toMigrate(row)}`,
     nobody: `stands there and nobody owns it; its documented writer is ${should}`,
     reserved: `written by ${by}; it is reserved and written by nobody`,
   }[kind]
@@ -75,7 +77,7 @@ function finding(looked: Looked, kind: FindingKind, writer: Writer | undefined):
 function inStatus(row: Row, object: KubeObject, path: string): Finding[] {
   const owners = statusOwnersOf(row, path)
   const looked = { row, object, path: `status.${path}`, owners }
-  const writers = statusWriters(object, path)
+  const writers = statusWriters(object, path, row)
   const isDocumented = writers.some((writer) => writer.standing === 'documented' && writer.holdsValue)
   const found = writers.flatMap((writer) => {
     if (writer.standing === 'former') return finding(looked, 'former', writer)
@@ -101,7 +103,7 @@ function outside(row: Row, object: KubeObject): Finding[] {
   const paths = [...new Set(row.metadata.map(({ path }) => path))]
   return paths.flatMap((path) => {
     const looked = { row, object, path, owners: metadataOwnersOf(row, path) }
-    const writers = metadataWriters(object, path)
+    const writers = metadataWriters(object, path, row)
     const isDocumented = writers.some(({ standing }) => standing === 'documented')
     return writers.flatMap((writer) => {
       if (writer.standing === 'former') return finding(looked, 'former', writer)
@@ -124,13 +126,15 @@ function wholeLists(row: Row, object: KubeObject): Finding[] {
 
 function reserved(row: Row, object: KubeObject): Finding[] {
   return (row.reserved ?? []).flatMap(({ path }) =>
-    statusWriters(object, path).map((writer) => finding({ row, object, path: `status.${path}`, owners: [] }, 'reserved', writer)),
+    statusWriters(object, path, row).map((writer) =>
+      finding({ row, object, path: `status.${path}`, owners: [] }, 'reserved', writer),
+    ),
   )
 }
 
 /** Everything in the object that the table says otherwise; empty when all is as documented. */
 export function findingsOn(row: Row, object: KubeObject): Finding[] {
-  if (row.marked !== undefined && object.metadata.labels?.[row.marked] === undefined) return []
+  if (!isMarked(row, object.metadata.labels)) return []
   const whole = wholeLists(row, object)
   const status = pathsOf(row, object).flatMap((path) => inStatus(row, object, path))
   // The list as a whole says it once for all of its items.

@@ -1,7 +1,6 @@
 /** Who wrote a path by managedFields, held against the tables. Pure. */
 import type { KubeObject, ManagedFieldsEntry } from 'kube-control-loop'
 import { coveredStatus, coversOutside, coversWholeList, holdsValue } from './covered.ts'
-import { groupOf } from './stored.ts'
 import { componentOf, isNamed, metadataOwnersOf, type Owner, type Row, reservedManagers, rowOf, statusOwnersOf } from './table.ts'
 
 /**
@@ -69,29 +68,29 @@ const order: readonly Standing[] = ['documented', 'open', 'former', 'foreign', '
 const byWeight = (a: Writer, b: Writer): number =>
   Number(b.holdsValue) - Number(a.holdsValue) || order.indexOf(a.standing) - order.indexOf(b.standing)
 
-const rowOfObject = ({ apiVersion, kind }: KubeObject): Row | undefined => rowOf(groupOf(apiVersion), kind)
 const entriesOf = ({ metadata }: KubeObject): readonly ManagedFieldsEntry[] => metadata.managedFields ?? []
 
 /** Everybody who owns any part of a status path: those who hold its value first, the documented one before others. */
-export function statusWriters(object: KubeObject, path: string): Writer[] {
-  const row = rowOfObject(object)
+export function statusWriters(object: KubeObject, path: string, row = rowOf(object)): Writer[] {
   const owners = row ? statusOwnersOf(row, path) : []
   const isReserved = row?.reserved?.some((each) => each.path === path) ?? false
   const judged = { row, path, owners, isReserved }
   const isCondition = path.startsWith('conditions/')
   return entriesOf(object)
     .flatMap((entry) => {
-      // A leaf of an atomic list: whoever wrote the list then is all that is known of its items.
-      const whole = isCondition && isLegacy(entry, row) && coversWholeList(entry)
+      // A leaf of an atomic list: whoever wrote the list then is all that is known of its items. Others' lists may be of one piece now.
+      const isWhole = isCondition && coversWholeList(entry)
+      const isOthers = row?.component === undefined
+      const whole = isWhole && (isLegacy(entry, row) || isOthers)
       if (coveredStatus(entry, path) === undefined && !whole) return []
-      return [writerFrom(entry, standingOnStatus(entry, judged), holdsValue(entry, path))]
+      const holds = holdsValue(entry, path) || (isWhole && isOthers)
+      return [writerFrom(entry, standingOnStatus(entry, judged), holds)]
     })
     .sort(byWeight)
 }
 
 /** Everybody who owns any part of a documented path outside the status. */
-export function metadataWriters(object: KubeObject, path: string): Writer[] {
-  const row = rowOfObject(object)
+export function metadataWriters(object: KubeObject, path: string, row = rowOf(object)): Writer[] {
   const owners = row ? metadataOwnersOf(row, path) : []
   const judged = { row, path, owners, isReserved: false }
   const keys = owners.every((owner) => owner.keys) ? owners.flatMap((owner) => owner.keys ?? []) : undefined

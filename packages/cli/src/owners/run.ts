@@ -4,6 +4,7 @@ import { kindNamed } from '../kind-names.ts'
 import { type Format, formatted } from '../output.ts'
 import { type Paint, plain } from '../tree.ts'
 import { checkOwners, isRight } from './check.ts'
+import { rowsOfPlanes } from './planes.ts'
 import { ownerLines, renderChecked, renderedOwnersNote, renderOwners } from './show.ts'
 import { type Row, rows } from './table.ts'
 
@@ -17,15 +18,16 @@ export async function answerOwners(
   { check, kubeconfig, output }: OwnersFlags,
   paint: Paint = plain,
 ): Promise<{ text: string; status: number }> {
-  const chosen: readonly Row[] = kind === undefined ? rows : rowsNamed(kind)
   if (!check) {
-    const lines = ownerLines(chosen)
+    const lines = ownerLines(kind === undefined ? rows : rowsNamed(rows, kind))
     const text = formatted(output, lines, (shown) => [...renderOwners(shown, paint), '', renderedOwnersNote].join('\n'))
     return { text, status: 0 }
   }
   const cluster = await openCluster({ kubeconfig })
   try {
-    const checked = await checkOwners(cluster.client, chosen, AbortSignal.timeout(patienceMs))
+    const signal = AbortSignal.timeout(patienceMs)
+    const all = [...rows, ...(await rowsOfPlanes(cluster.client, signal))]
+    const checked = await checkOwners(cluster.client, kind === undefined ? all : rowsNamed(all, kind), signal)
     const text = formatted(output, checked, (shown) => renderChecked(shown, paint).join('\n'))
     return { text, status: isRight(checked) ? 0 : 1 }
   } finally {
@@ -33,10 +35,10 @@ export async function answerOwners(
   }
 }
 
-function rowsNamed(word: string): Row[] {
+function rowsNamed(among: readonly Row[], word: string): Row[] {
   const named = kindNamed(
-    rows.map(({ kind }) => kind),
+    among.map(({ kind }) => kind),
     word,
   )
-  return rows.filter(({ kind }) => kind === named)
+  return among.filter(({ kind }) => kind === named)
 }

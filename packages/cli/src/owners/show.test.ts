@@ -6,7 +6,7 @@ import { ownerLines, renderOwners } from './show.ts'
 import { rowOf, rows } from './table.ts'
 
 test('a documented path has its writer, component, identity and whether others are refused', () => {
-  const row = rowOf('networking.datumapis.com', 'NetworkInterface')
+  const row = rowOf({ apiVersion: 'networking.datumapis.com/v1', kind: 'NetworkInterface' })
   assert.ok(row)
   const lines = ownerLines([row])
   const at = (path: string) => {
@@ -22,11 +22,13 @@ test('a documented path has its writer, component, identity and whether others a
   assert.deepEqual(at(holder), { ...kind, path: holder, writer: 'holder', identity: 'holder', enforced: true })
 })
 
-test('every path of both tables is in the text, reserved ones as nobody’s, open ones marked', () => {
+test('every path of all tables is in the text, reserved ones as nobody’s, those that are left alone as others’, open ones marked', () => {
   const lines = ownerLines(rows)
   const text = renderOwners(lines, plain).join('\n')
   for (const { path } of lines) assert.ok(text.includes(`  ${path} `), path)
   assert.match(text, / {2}status\.podName +nobody +never: only the node knows the pod/)
+  assert.match(text, /\nBridgeAttachment\.bridge\.datumapis\.com\n(.+\n)* {2}status\.bridge +bridge-attachment \(Bridge\) /)
+  assert.match(text, / {2}metadata\.ownerReferences +others \* +the requester’s: /)
   assert.match(text, /\nVPC\.cloud\.datumapis\.com\n(.+\n)* {2}spec +the requester \* +at creation/)
 })
 

@@ -2,7 +2,7 @@
 import type { Paint } from '../tree.ts'
 import type { Checked } from './check.ts'
 import type { Finding } from './findings.ts'
-import { componentOf, isNamed, type Owner, type Row, userOf } from './table.ts'
+import { componentNames, componentOf, isNamed, type Owner, type Row, userOf } from './table.ts'
 
 /** One line of `nso owners`: its fields are those of `-o json|yaml`. */
 export type OwnerLine = {
@@ -10,8 +10,10 @@ export type OwnerLine = {
   kind: string
   /** As in the tables; status paths with `status.` before them. */
   path: string
-  /** Field manager, or who it is where each uses one of its own. Absent: written by nobody. */
+  /** Field manager, or who it is where each uses one of its own. Absent: written by nobody, or by `others`. */
   writer?: string
+  /** It is not of whoever the table is of: no writer of the table touches it. */
+  others?: true
   /** The component; absent for a role that permissions give. */
   component?: string
   /** `system:serviceaccount:…` or the role. */
@@ -41,6 +43,9 @@ export function ownerLines(rows: readonly Row[]): OwnerLine[] {
       ...{ apiGroup: row.kind.group, kind: row.kind.kind, path: `status.${path}` },
       ...{ when: `never: ${why}`, enforced: true },
     })),
+    ...(row.foreign ?? []).map(({ path, why }) => ({
+      ...{ apiGroup: row.kind.group, kind: row.kind.kind, path, others: true as const, when: why, enforced: false },
+    })),
   ])
 }
 
@@ -58,8 +63,9 @@ function padded(lines: readonly (readonly string[])[]): string[] {
 export function renderOwners(lines: readonly OwnerLine[], paint: Paint): string[] {
   const blocks = Map.groupBy(lines, ({ apiGroup, kind }) => `${kind}.${apiGroup}`)
   return [...blocks].flatMap(([kind, of], at) => {
-    const cells = of.map(({ path, writer, component, enforced, when }) => {
-      const who = writer === undefined ? 'nobody' : component ? `${writer} (${component})` : `the ${writer}`
+    const cells = of.map(({ path, writer, component, others, enforced, when }) => {
+      const nobody = others ? 'others' : 'nobody'
+      const who = writer === undefined ? nobody : component ? `${writer} (${component})` : `the ${writer}`
       return [`  ${path}`, `${who}${enforced ? '' : ' *'}`, when]
     })
     return [...(at === 0 ? [] : ['']), paint(kind, 'strong'), ...padded(cells)]
@@ -67,7 +73,7 @@ export function renderOwners(lines: readonly OwnerLine[], paint: Paint): string[
 }
 
 export const renderedOwnersNote = [
-  `NSO is ${userOf('nso')}, Galactic ${userOf('galactic')}.`,
+  `${componentNames.map((name) => `${name} is ${userOf(name.toLowerCase())}`).join(', ')}.`,
   '* left to permissions. Everything else is refused to others where the admission policies are in force.',
 ].join('\n')
 

@@ -22,6 +22,7 @@ export const attachmentConditions = {
       'AttachmentDefinitionConflict',
       'AwaitingDefinitionRemoval',
       'DefinitionKindNotServed',
+      'DefinitionsForbidden',
       'Detaching',
     ],
     Unknown: [],

@@ -23,15 +23,6 @@ export const cidrs = (description: string, maxItems: number) =>
 
 export const mtu = (description: string) => optional(int32({ description, minimum: 1300, maximum: 8856 }))
 
-/**
- * Set once, then neither changed nor cleared. The rule stands on the whole object, so that clearing the status is refused too.
- * A refusal means that another leader was first: read the object and use its value.
- */
-export const writeOnce = (field: string) => ({
-  rule: `!has(oldSelf.status) || !has(oldSelf.status.${field}) || (has(self.status) && has(self.status.${field}) && self.status.${field} == oldSelf.status.${field})`,
-  message: `status.${field} is written once`,
-})
-
 export const addressFamily = record(
   {
     afi: oneOf(['ipv4', 'ipv6', 'l2vpn'], { description: 'Address family.' }),

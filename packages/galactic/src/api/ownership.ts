@@ -7,7 +7,7 @@ import {
   type StatusOf,
   type StatusOwner,
 } from 'kube-control-loop'
-import { NetworkAttachmentDefinition } from 'kube-multus'
+import { definitionOwnership, NetworkAttachmentDefinition } from 'kube-multus'
 import { BGPAdvertisement, BGPRouter } from './routing.ts'
 import { statusTexts } from './status-texts.ts'
 import { VPC } from './vpc.ts'
@@ -112,9 +112,21 @@ const byOther = (identity: string, path: string, when: string, source: string): 
 const finalizerPath = `metadata.finalizers/${finalizer}`
 const finalizerWhen = 'in the body at creation, else added before the first write; removed when nothing of it is in use'
 const finalizerSource = 'Galactic: it says that identifiers may still be in use on nodes'
-const labelWhen = 'at creation; put right when someone else changed it'
 const requester = 'whoever asks for the network or the attachment'
 const annotationsWhy = 'the requester’s; Galactic neither reads nor writes any here'
+
+const definitionOwner = definitionOwnership({
+  writer: managers.attachment,
+  identity: galactic,
+  formerly,
+  of: VPCAttachment.kind,
+  source: 'VPCAttachment.spec and both identifiers',
+  labels: {
+    [labels.vpc]: 'VPC.status.vpc',
+    [labels.vpcAttachment]: 'a free identifier; this label is the record of it',
+  },
+  heldBy: 'of others: Galactic puts none here, since the attachment’s own holds until its node has let go',
+})
 
 export const ownership: readonly DocumentedOwnership[] = [
   {
@@ -158,35 +170,10 @@ export const ownership: readonly DocumentedOwnership[] = [
     // Anyone may have definitions of their own; these are told by the label.
     marked: labels.vpcAttachment,
     legacy: legacyManagers,
-    status: [],
-    texts: {},
+    ...definitionOwner,
     metadata: [
-      byGalactic(
-        managers.attachment,
-        'spec',
-        'before the attachment is reported ready, and when its rendering changes',
-        'VPCAttachment.spec and both identifiers',
-        ['create', 'patch', 'delete'],
-      ),
-      byGalactic(managers.attachment, `metadata.labels/${labels.vpc}`, labelWhen, 'VPC.status.vpc', ['create', 'patch']),
-      byGalactic(
-        managers.attachment,
-        `metadata.labels/${labels.vpcAttachment}`,
-        labelWhen,
-        'a free identifier; this label is the record of it',
-        ['create', 'patch'],
-      ),
-      byGalactic(managers.attachment, 'metadata.ownerReferences', 'at creation: the attachment', 'the VPCAttachment', [
-        'create',
-        'patch',
-      ]),
+      ...definitionOwner.metadata,
       byOther('node', `metadata.annotations/${annotations.hostInterface}`, 'when a pod is attached', 'the node’s CNI plugin'),
-    ],
-    foreign: [
-      {
-        path: 'metadata.finalizers',
-        why: 'of others: Galactic puts none here, since the attachment’s own holds until its node has let go',
-      },
     ],
   },
   {

@@ -33,6 +33,10 @@ const blocked = {
     'See which finalizers hold it: metadata.finalizers of the definition.',
   ),
   DefinitionKindNotServed: say('The API server serves no NetworkAttachmentDefinitions.', 'Install the CRD that Multus brings.'),
+  DefinitionsForbidden: say(
+    'The API server does not let Galactic write NetworkAttachmentDefinitions; the message has its words.',
+    'Apply the ClusterRole of its manifests again (config/galactic/rbac). It goes on by itself within some seconds.',
+  ),
   Detaching: say(
     'The attachment is being deleted and waits until its node has withdrawn the advertisement, for a limited time.',
     'Nothing. If it lasts, see the node in the message.',

@@ -1,5 +1,17 @@
-import { conditions, defineKind, int64, list, nameRef, type ObjectOf, oneOf, optional, record, text } from 'kube-control-loop'
-import { attachmentModes, cidrs, filled, group, identifier, mtu, version, writeOnce } from './group.ts'
+import {
+  conditions,
+  defineKind,
+  int64,
+  list,
+  nameRef,
+  type ObjectOf,
+  oneOf,
+  optional,
+  record,
+  setOnce,
+  text,
+} from 'kube-control-loop'
+import { attachmentModes, cidrs, filled, group, identifier, mtu, version } from './group.ts'
 
 const egress = record(
   {
@@ -90,6 +102,6 @@ export const VPCAttachment = defineKind({
     },
     { description: 'What the attachment was given and how it is.' },
   ),
-  rules: [writeOnce('vpc'), writeOnce('vpcAttachment')],
+  rules: [setOnce('vpc'), setOnce('vpcAttachment')],
 })
 export type VPCAttachment = ObjectOf<typeof VPCAttachment>

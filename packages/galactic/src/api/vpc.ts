@@ -1,5 +1,5 @@
-import { conditions, defineKind, immutable, int64, list, type ObjectOf, optional, record, text } from 'kube-control-loop'
-import { group, identifier, version, writeOnce } from './group.ts'
+import { conditions, defineKind, immutable, int64, list, type ObjectOf, optional, record, setOnce, text } from 'kube-control-loop'
+import { group, identifier, version } from './group.ts'
 
 /** A virtual network. Its identifier is given here, once. */
 export const VPC = defineKind({
@@ -31,6 +31,6 @@ export const VPC = defineKind({
     },
     { description: 'What the network was given.' },
   ),
-  rules: [writeOnce('vpc')],
+  rules: [setOnce('vpc')],
 })
 export type VPC = ObjectOf<typeof VPC>

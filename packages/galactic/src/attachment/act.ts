@@ -1,11 +1,7 @@
-/** Brings the NetworkAttachmentDefinition of an attachment to what was decided. */
-import { apiVersionOf, type JsonPatchOperation, keyOf } from 'kube-control-loop'
-import { labels, NetworkAttachmentDefinition, VPCAttachment } from '../api/index.ts'
+/** Chooses the identity of an attachment, whose record is its NetworkAttachmentDefinition. */
 import { advertisementNames, type Identity, identityKey } from '../identifiers/identity.ts'
 import { attachmentSpace, pickIdentifier } from '../identifiers/pick.ts'
 import type { Parts } from '../parts.ts'
-import { conflist } from './conflist.ts'
-import type { SeenAttachment } from './decide.ts'
 
 /**
  * The identity to use: the one decided, else a free attachment identifier, reserved until the definition that records it is
@@ -40,79 +36,4 @@ function isTaken({ caches, reservations, settings }: Parts, uid: string, identit
         caches.advertisements.get(`${settings.systemNamespace}/${name}`) !== undefined,
     )
   )
-}
-
-/**
- * Makes the definition. Its labels are the record of the identity, so it is made before the status speaks of it.
- * Crash: the next run finds the identity in the labels.
- */
-export async function define(
-  parts: Parts,
-  attachment: VPCAttachment,
-  seen: SeenAttachment,
-  identity: Identity,
-  signal: AbortSignal,
-): Promise<void> {
-  const { name, namespace, uid } = attachment.metadata
-  const body: NetworkAttachmentDefinition = {
-    apiVersion: apiVersionOf(NetworkAttachmentDefinition),
-    kind: NetworkAttachmentDefinition.kind,
-    metadata: {
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-      labels: labelsOf(identity),
-      ownerReferences: [
-        {
-          apiVersion: apiVersionOf(VPCAttachment),
-          kind: VPCAttachment.kind,
-          name,
-          uid: uid ?? '',
-          controller: true,
-          blockOwnerDeletion: false,
-        },
-      ],
-    },
-    spec: { config: conflist(name, identity, seen.link, parts.settings.systemNamespace) },
-  }
-  await parts.writers.definition.create(body, signal)
-}
-
-/** Changes only what differs, by compare-and-swap; the annotations are the node's and stay. */
-export async function redefine(
-  parts: Parts,
-  attachment: VPCAttachment,
-  seen: SeenAttachment,
-  identity: Identity,
-  signal: AbortSignal,
-): Promise<void> {
-  const standing = parts.caches.definitions.get(keyOf(attachment))
-  if (!standing) return
-  const config = conflist(seen.name, identity, seen.link, parts.settings.systemNamespace)
-  await parts.writers.definition.patch(standing, changes(standing, labelsOf(identity), config), signal)
-}
-
-const labelsOf = ({ vpc, attachment }: Identity) => ({ [labels.vpc]: vpc, [labels.vpcAttachment]: attachment })
-
-function changes(
-  { metadata, spec }: NetworkAttachmentDefinition,
-  wanted: Record<string, string>,
-  config: string,
-): JsonPatchOperation[] {
-  const operations: JsonPatchOperation[] = []
-  if (!metadata.labels)
-    operations.push({ op: 'test', path: '/metadata/labels', value: null }, { op: 'add', path: '/metadata/labels', value: wanted })
-  for (const [label, value] of Object.entries(wanted)) {
-    const old = metadata.labels?.[label]
-    if (!metadata.labels || old === value) continue
-    const path = `/metadata/labels/${label.replaceAll('~', '~0').replaceAll('/', '~1')}`
-    operations.push({ op: 'test', path, value: old ?? null }, { op: 'add', path, value })
-  }
-  if (!spec) operations.push({ op: 'add', path: '/spec', value: { config } })
-  else if (spec.config !== config) {
-    operations.push(
-      { op: 'test', path: '/spec/config', value: spec.config ?? null },
-      { op: 'add', path: '/spec/config', value: config },
-    )
-  }
-  return operations
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { SeenDefinition } from 'kube-multus'
 import { conflist } from './conflist.ts'
-import { type Decision, decide, isOlder, type Seen, type SeenAttachment, type SeenDefinition } from './decide.ts'
+import { type Decision, decide, isOlder, type Seen, type SeenAttachment } from './decide.ts'
 
 const system = 'galactic-system'
 const identity = { vpc: 'jU', attachment: '1a' }

@@ -1,4 +1,5 @@
 /** What to do about a living attachment: a pure function of what was seen. Tear-down is release.ts. */
+import { hindrance, isRendered, type Rendering, type SeenDefinition } from 'kube-multus'
 import { labels } from '../api/index.ts'
 import type { Identity } from '../identifiers/identity.ts'
 import { conflist, type Link } from './conflist.ts'
@@ -13,16 +14,6 @@ export type SeenAttachment = {
 }
 
 export type SeenVpc = { readonly id: string | undefined; readonly deleting: boolean }
-
-export type SeenDefinition = {
-  readonly deleting: boolean
-  /** Its controller is this very attachment (uid). */
-  readonly isOurs: boolean
-  /** Who controls it, in words. */
-  readonly controlledBy: string
-  readonly labels: Readonly<Record<string, string>>
-  readonly config: string | undefined
-}
 
 export type Seen = {
   readonly attachment: SeenAttachment
@@ -52,21 +43,20 @@ export type Decision =
   | { do: 'redefine'; vpc: string; attachment: string | undefined }
   | { do: 'keep'; identity: Identity }
 
+const reasonOf = {
+  unserved: 'DefinitionKindNotServed',
+  deleting: 'AwaitingDefinitionRemoval',
+  foreign: 'AttachmentDefinitionConflict',
+} as const satisfies Record<string, BlockedReason>
+
 const block = (reason: BlockedReason, message: string): Decision => ({ do: 'block', reason, message })
 
 export function decide(seen: Seen, systemNamespace: string): Decision {
   const { attachment, vpc, definition } = seen
   const vpcId = usableVpc(attachment, vpc)
   if (typeof vpcId !== 'string') return vpcId
-  if (!seen.definitionsServed) return block('DefinitionKindNotServed', 'the API server serves no NetworkAttachmentDefinitions')
-  if (definition?.deleting)
-    return block('AwaitingDefinitionRemoval', 'an earlier NetworkAttachmentDefinition of this name is being deleted')
-  if (definition && !definition.isOurs) {
-    return block(
-      'AttachmentDefinitionConflict',
-      `NetworkAttachmentDefinition ${attachment.name} is not of this attachment: it is controlled by ${definition.controlledBy}`,
-    )
-  }
+  const hindered = hindrance(attachment.name, seen.definitionsServed, definition)
+  if (hindered) return block(reasonOf[hindered.is], hindered.message)
   const identity = attachment.recorded ?? labelled(definition, vpcId)
   const older = identity && seen.olderHolder(identity)
   if (identity && older !== undefined && attachment.recorded) {
@@ -77,8 +67,20 @@ export function decide(seen: Seen, systemNamespace: string): Decision {
   }
   const chosen = older === undefined ? identity?.attachment : undefined
   if (!definition) return { do: 'define', vpc: vpcId, attachment: chosen }
-  const right = identity && chosen !== undefined && isRight(definition, attachment, identity, systemNamespace)
+  const right = identity && chosen !== undefined && isRendered(definition, renderingOf(attachment, identity, systemNamespace))
   return right ? { do: 'keep', identity } : { do: 'redefine', vpc: vpcId, attachment: chosen }
+}
+
+/** What the definition of an attachment is to say. */
+export function renderingOf(
+  { name, link }: Pick<SeenAttachment, 'name' | 'link'>,
+  identity: Identity,
+  systemNamespace: string,
+): Rendering {
+  return {
+    labels: { [labels.vpc]: identity.vpc, [labels.vpcAttachment]: identity.attachment },
+    config: conflist(name, identity, link, systemNamespace),
+  }
 }
 
 /** The VPC's identifier, or why there is none to use. An attachment that has its identity is not disturbed by a VPC that waits to go. */
@@ -95,19 +97,6 @@ function usableVpc({ vpcName, recorded }: SeenAttachment, vpc: SeenVpc | undefin
 function labelled(definition: SeenDefinition | undefined, vpcId: string): Identity | undefined {
   const attachment = definition?.labels[labels.vpcAttachment]
   return attachment !== undefined && definition?.labels[labels.vpc] === vpcId ? { vpc: vpcId, attachment } : undefined
-}
-
-function isRight(
-  definition: SeenDefinition,
-  { name, link }: SeenAttachment,
-  identity: Identity,
-  systemNamespace: string,
-): boolean {
-  return (
-    definition.labels[labels.vpc] === identity.vpc &&
-    definition.labels[labels.vpcAttachment] === identity.attachment &&
-    definition.config === conflist(name, identity, link, systemNamespace)
-  )
 }
 
 /** Whether `a` is the older of two holders of one identity; ties go by uid, so that both see the same. */

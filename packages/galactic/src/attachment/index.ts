@@ -9,17 +9,17 @@ import {
   type Pass,
   settled,
   splitKey,
-  type Watch,
   waiting,
   watch,
+  writeOnce,
 } from 'kube-control-loop'
+import { define, definitionRefusal, definitionsServed, redefine } from 'kube-multus'
 import { finalizer, type NetworkAttachmentDefinition, VPCAttachment } from '../api/index.ts'
 import { type Caches, labelledIdentity, recordedIdentity } from '../caches.ts'
 import { type Identity, identityKey } from '../identifiers/identity.ts'
 import { attachmentControllerName, type Parts } from '../parts.ts'
-import { writeOnce } from '../write-once.ts'
-import { chooseIdentity, define, redefine } from './act.ts'
-import { type Decision, decide, type Seen } from './decide.ts'
+import { chooseIdentity } from './act.ts'
+import { type Decision, decide, renderingOf, type Seen } from './decide.ts'
 import { observe, observeAdvertisements, wasReported } from './observe.ts'
 import { nodeReport } from './programmed.ts'
 import { type Detaching, release } from './release.ts'
@@ -47,7 +47,7 @@ export function attachmentController(parts: Parts): Controller {
       watch(caches.routers, ({ key }) =>
         caches.advertisements.by('router', splitKey(key).name).flatMap((found) => advertised(caches, keyOf(found))),
       ),
-      definitionsServed(caches),
+      definitionsServed(caches.definitions, caches.attachments),
       // An identifier may be free again: of a small space in which all are given out, any that goes counts.
       ...[caches.attachments, caches.definitions, caches.advertisements].map((cache) =>
         watch<unknown, unknown>(cache as Cache, ({ after }) => (after ? [] : exhausted)),
@@ -68,27 +68,37 @@ export function attachmentController(parts: Parts): Controller {
     async reconcile(pass) {
       const attachment = caches.attachments.get(pass.key)
       if (!attachment) return settled
-      if (attachment.metadata.deletionTimestamp !== undefined) return release(parts, detaching, attachment, pass)
-      exhausted.delete(pass.key)
-      const outcome = await attach(parts, await parts.writers.attachment.addFinalizer(attachment, finalizer, pass.signal), pass)
-      if (outcome === noneLeft) exhausted.add(pass.key)
-      return outcome
+      return sayingRefusals(parts, attachment, pass.signal, async () => {
+        if (attachment.metadata.deletionTimestamp !== undefined) return release(parts, detaching, attachment, pass)
+        exhausted.delete(pass.key)
+        const outcome = await attach(parts, await parts.writers.attachment.addFinalizer(attachment, finalizer, pass.signal), pass)
+        if (outcome === noneLeft) exhausted.add(pass.key)
+        return outcome
+      })
     },
   }
 }
 
-/** The kind of definitions goes or comes back: every attachment's has gone with it, or can be made again. */
-function definitionsServed({ definitions, attachments }: Caches): Watch {
-  return {
-    subscribe: (enqueue) =>
-      definitions.onState((state) => {
-        if (state === 'synced' || state === 'unserved')
-          for (const attachment of attachments.values()) enqueue(keyOf(attachment), { urgent: false })
-      }),
+const noneLeft = waiting('an attachment identifier of its VPC to be given back')
+
+/** A refused definition is a fault like any other, and is besides said on the attachment. */
+async function sayingRefusals<R>(
+  parts: Parts,
+  attachment: VPCAttachment,
+  signal: AbortSignal,
+  work: () => Promise<R>,
+): Promise<R> {
+  try {
+    return await work()
+  } catch (error) {
+    const message = definitionRefusal(error)
+    if (message !== undefined) {
+      const verdict = { ready: false, reason: 'DefinitionsForbidden', message } as const
+      await say(parts, attachment, observe(parts.caches, attachment), verdict, recordedIdentity(attachment), signal)
+    }
+    throw error
   }
 }
-
-const noneLeft = waiting('an attachment identifier of its VPC to be given back')
 
 /** Attachments that share the identity this one has or had: one of them may be free of a conflict now. */
 function sharers(caches: Caches, { before, after }: Change<VPCAttachment>): Key[] {
@@ -151,8 +161,11 @@ async function realise(
   }
   const identity = chooseIdentity(parts, uid, decision.vpc, decision.attachment)
   if (!identity) return undefined
-  if (decision.do === 'define') await define(parts, attachment, seen.attachment, identity, signal)
-  else await redefine(parts, attachment, seen.attachment, identity, signal)
+  // Its labels are the record of the identity, so it is made before the status speaks of it, and a crash in between loses nothing.
+  const rendering = renderingOf(seen.attachment, identity, parts.settings.systemNamespace)
+  const definitions = { cache: parts.caches.definitions, writer: parts.writers.definition }
+  if (decision.do === 'define') await define(definitions, VPCAttachment, attachment, rendering, signal)
+  else await redefine(definitions, attachment, rendering, signal)
   parts.reservations.release(uid)
   return identity
 }

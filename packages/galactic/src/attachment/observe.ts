@@ -1,9 +1,10 @@
 /** Reads all that a pass over one attachment needs, from memory, into plain values. */
-import { type KubeObject, keyFor, keyOf } from 'kube-control-loop'
-import type { NetworkAttachmentDefinition, VPCAttachment } from '../api/index.ts'
+import { keyFor, keyOf } from 'kube-control-loop'
+import { seeDefinition } from 'kube-multus'
+import type { VPCAttachment } from '../api/index.ts'
 import { type Caches, recordedIdentity } from '../caches.ts'
 import { advertisementNames, type Identity, identityKey } from '../identifiers/identity.ts'
-import { isOlder, type Seen, type SeenDefinition } from './decide.ts'
+import { isOlder, type Seen } from './decide.ts'
 import type { Advertisement } from './programmed.ts'
 
 export function observe(caches: Caches, attachment: VPCAttachment): Seen {
@@ -28,27 +29,6 @@ export function observe(caches: Caches, attachment: VPCAttachment): Seen {
 function linkOf({ spec }: VPCAttachment): Seen['attachment']['link'] {
   const { mode = 'Netns', mtu, addresses = [], gateways = [] } = spec.interface
   return { mode, mtu, addresses, gateways }
-}
-
-function seeDefinition(definition: NetworkAttachmentDefinition, attachment: VPCAttachment): SeenDefinition {
-  const { metadata, spec } = definition
-  const controller = metadata.ownerReferences?.find((owner) => owner.controller)
-  return {
-    deleting: metadata.deletionTimestamp !== undefined,
-    isOurs: isControlledBy(definition, attachment),
-    controlledBy: controller ? `${controller.kind} ${controller.name}${sameName(controller, attachment)}` : 'nobody',
-    labels: metadata.labels ?? {},
-    config: spec?.config,
-  }
-}
-
-function sameName(controller: { kind: string; name: string }, attachment: VPCAttachment): string {
-  return controller.kind === attachment.kind && controller.name === attachment.metadata.name ? ' that was deleted' : ''
-}
-
-/** The controller reference names this very attachment: the uid decides, since a name can be taken again. */
-export function isControlledBy({ metadata }: Pick<KubeObject, 'metadata'>, attachment: Pick<KubeObject, 'metadata'>): boolean {
-  return metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === attachment.metadata.uid) ?? false
 }
 
 /** Another holder of the identity that came first: an attachment that reports it, or one whose definition is labelled with it. */

@@ -3,19 +3,17 @@
  * anything of whoever asked for the attachment.
  */
 import { again, keyOf, type Outcome, type Pass, settled, waiting } from 'kube-control-loop'
-import { BGPAdvertisement, finalizer, NetworkAttachmentDefinition, type VPCAttachment } from '../api/index.ts'
+import { definitionIsGone, isControlledBy, patience } from 'kube-multus'
+import { BGPAdvertisement, finalizer, type VPCAttachment } from '../api/index.ts'
 import { labelledIdentity, recordedIdentity } from '../caches.ts'
 import { advertisementNames, type Identity } from '../identifiers/identity.ts'
 import type { Parts } from '../parts.ts'
-import { isControlledBy, observeAdvertisements, wasReported } from './observe.ts'
+import { observeAdvertisements, wasReported } from './observe.ts'
 import { type Advertisement, nodeReport, stillAdvertised } from './programmed.ts'
 import { intentOf, notReported } from './status.ts'
 
 /** Detaching attachments by uid. A restart begins the grace anew, since a node may have heard of the deletion only then. */
 export type Detaching = Map<string, { identity: Identity | undefined; sinceMs: number }>
-
-/** A node withdraws within this time as a rule; only a longer wait is said. */
-const quietMs = 1_000
 
 /**
  * One pass of the tear-down. The finalizer goes when the definition is gone and no advertisement of the identity stands, both
@@ -34,20 +32,19 @@ export async function release(
   }
   // Read before the definition goes: until the status is written, its labels alone hold the identity.
   const identity = detaching.get(uid)?.identity ?? identityOf(parts, attachment)
-  if (!(await definitionIsGone(parts, attachment, signal))) return waiting('its NetworkAttachmentDefinition to be removed')
+  const definitions = { client: parts.client, cache: parts.caches.definitions, writer: parts.writers.definition }
+  if (!(await definitionIsGone(definitions, attachment, signal))) return waiting('its NetworkAttachmentDefinition to be removed')
   const begun = detaching.get(uid) ?? { identity, sinceMs: parts.clock.monotonic() }
   detaching.set(uid, begun)
 
   const advertisements = identity ? await standingAdvertisements(parts, identity, signal) : []
   const standing = stillAdvertised(advertisements)
   if (standing && identity) {
-    const waitedMs = parts.clock.monotonic() - begun.sinceMs
-    const leftMs = parts.settings.detachGraceMs - waitedMs
-    if (leftMs > 0 && waitedMs < quietMs)
-      return again(Math.min(leftMs, quietMs - waitedMs), 'a wait this short is not worth a status')
-    if (leftMs > 0) {
+    const wait = patience(parts.clock.monotonic() - begun.sinceMs, parts.settings.detachGraceMs)
+    if (wait.is === 'quiet') return again(wait.afterMs, 'a wait this short is not worth a status')
+    if (wait.is === 'said') {
       await say(parts, attachment, identity, advertisements, standing, signal)
-      return again(leftMs, 'an advertisement that is not withdrawn by then is not waited for')
+      return again(wait.afterMs, 'an advertisement that is not withdrawn by then is not waited for')
     }
     parts.detachGraceExpired(attachment)
     log.warn({ advertisement: standing.name, node: standing.node }, 'let go although still advertised: the grace is over')
@@ -61,22 +58,6 @@ function identityOf({ caches }: Parts, attachment: VPCAttachment): Identity | un
   const definition = caches.definitions.get(keyOf(attachment))
   const labelled = definition && isControlledBy(definition, attachment) ? labelledIdentity(definition) : undefined
   return recordedIdentity(attachment) ?? labelled
-}
-
-/** Deletes the definition if it is of this very attachment. True when a live read has found none of it. */
-async function definitionIsGone(parts: Parts, attachment: VPCAttachment, signal: AbortSignal): Promise<boolean> {
-  // Definitions go with their kind, and what is not served cannot be read.
-  if (parts.caches.definitions.state === 'unserved') return true
-  const cached = parts.caches.definitions.get(keyOf(attachment))
-  if (cached && isControlledBy(cached, attachment)) {
-    if (cached.metadata.deletionTimestamp === undefined) await parts.writers.definition.remove(cached, signal)
-  }
-  const { name, namespace } = attachment.metadata
-  const live = await parts.client.find(NetworkAttachmentDefinition, { name, namespace }, signal)
-  if (!live || !isControlledBy(live, attachment)) return true
-  parts.caches.definitions.absorb(live)
-  if (live.metadata.deletionTimestamp === undefined) await parts.writers.definition.remove(live, signal)
-  return false
 }
 
 /** What stands in memory; when nothing does, a live read of each name has the last word. */

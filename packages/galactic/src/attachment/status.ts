@@ -6,7 +6,11 @@ import type { NodeReport } from './programmed.ts'
 
 export type Verdict =
   | { readonly ready: true; readonly definition: string }
-  | { readonly ready: false; readonly reason: BlockedReason | 'IdentifiersExhausted' | 'Detaching'; readonly message: string }
+  | {
+      readonly ready: false
+      readonly reason: BlockedReason | 'IdentifiersExhausted' | 'DefinitionsForbidden' | 'Detaching'
+      readonly message: string
+    }
 
 export type Said = {
   readonly generation: number

@@ -1,8 +1,8 @@
 /** Gives a VPC its identifier. */
+import { writeOnce } from 'kube-control-loop'
 import { VPC } from '../api/index.ts'
 import { pickIdentifier, vpcSpace } from '../identifiers/pick.ts'
 import { type Parts, vpcControllerName } from '../parts.ts'
-import { writeOnce } from '../write-once.ts'
 import { intentOf } from './status.ts'
 
 /** All VPCs share one space: an identifier stands in kernel names and route targets of every node. No VPC identifier is `*`. */

@@ -7,10 +7,11 @@ import { after, before, test } from 'node:test'
 import type { KindDefinition } from 'kube-control-loop'
 import { requestsOf } from 'kube-control-loop/testing'
 import { eventually } from 'kube-localplane/testing'
+import { type RaceSite, type RaceWorld, read } from 'kube-multus/testing/planes'
 import { attachmentConditions, NetworkAttachmentDefinition, VPC, VPCAttachment, vpcConditions } from '../../src/api/index.ts'
 import { rows } from './rows.ts'
-import { attachmentIsReady, makeAttachment, makeVpc, net, read, readyVpc, vpcIsReady, web, writeStatus } from './steps.ts'
-import { type RaceSite, type RaceWorld, startSite } from './world.ts'
+import { attachmentIsReady, makeAttachment, makeVpc, net, readyVpc, vpcIsReady, web, writeStatus } from './steps.ts'
+import { startSite } from './world.ts'
 
 let site: RaceSite
 before(async () => {

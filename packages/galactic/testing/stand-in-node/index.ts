@@ -41,11 +41,15 @@ export type StandInNodeOptions = {
    * the definition stands, before any report.
    */
   publishesWhen?: 'ready' | 'defined'
+  /** Whether the workload of an attachment runs here; every one unless said otherwise. */
+  carries?: (attachment: Key) => boolean
   clock?: Clock
   log?: Logger
 }
 
 export type StandInNode = {
+  /** `carries` answers otherwise now: what is published of this attachment is put right. */
+  lookAgain(attachment: Key): void
   /** Follows and publishes until stopped; rejects when it could not. */
   readonly running: Promise<void>
   stop(): Promise<void>
@@ -69,6 +73,9 @@ type Node = {
   systemNamespace: string
   nameForm: NameForm
   publishesWhen: 'ready' | 'defined'
+  carries: (attachment: Key) => boolean
+  /** Who wants to hear of attachments that must be looked at again. */
+  wake: Set<(attachment: Key) => void>
 }
 
 /** Starts it at once. Its router object is made if it is missing. */
@@ -79,6 +86,9 @@ export function startStandInNode(options: StandInNodeOptions): StandInNode {
   const running = node.manager.run(controller.signal)
   return {
     running,
+    lookAgain(attachment) {
+      for (const enqueue of node.wake) enqueue(attachment)
+    },
     async stop() {
       controller.abort(new Error('the stand-in node was stopped'))
       await running
@@ -111,6 +121,8 @@ function createNode(options: StandInNodeOptions): Node {
     systemNamespace,
     nameForm: options.nameForm ?? 'hex',
     publishesWhen: options.publishesWhen ?? 'ready',
+    carries: options.carries ?? (() => true),
+    wake: new Set(),
   }
 }
 
@@ -146,7 +158,8 @@ function nodeController(node: Node) {
     const definition = definitions.get(key)
     const identity = definition && labelledIdentity(definition)
     const config = definition?.spec?.config
-    if (!definition || !identity || config === undefined || definition.metadata.deletionTimestamp !== undefined) {
+    const isCarried = definition?.metadata.deletionTimestamp === undefined && node.carries(key)
+    if (!definition || !identity || config === undefined || !isCarried) {
       await withdraw(key, undefined, signal)
       return settled
     }
@@ -171,6 +184,12 @@ function nodeController(node: Node) {
       watch(advertisements, ({ before, after }) =>
         [(after ?? before)?.metadata.annotations?.[publishedFor] ?? ''].filter(Boolean),
       ),
+      {
+        subscribe(enqueue: (key: Key) => void) {
+          node.wake.add(enqueue)
+          return () => void node.wake.delete(enqueue)
+        },
+      },
     ],
     needs: [{ cache: definitions }, { cache: attachments }, { cache: advertisements }],
     reconcile: ({ key, signal }: { key: Key; signal: AbortSignal }) => pass(key, signal),

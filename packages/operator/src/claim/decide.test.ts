@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { annotations, labels } from '@nso/api'
+import { annotations, type DataPlane, labels } from '@nso/api'
 import { aClaim, aContext, aFreeInterface, anInterface, aSubnet } from '../../test/objects.ts'
+import type { CompiledPlane } from '../dataplane/types.ts'
 import { type Decision, decide } from './decide.ts'
 import type { Seen } from './observe.ts'
 
 const here = { kind: 'known', name: 'here' } as const
+const retaining = aClaim({ spec: { reclaimPolicy: 'Retain' } })
+/** A plane that would begin to serve. */
+const offering = (capabilities: DataPlane['spec']['capabilities']) =>
+  ({ ref: { name: 'toy', uid: 'p-1' }, object: { spec: { capabilities } } }) as unknown as CompiledPlane
 const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 
 function seen(given: Partial<Seen> = {}): Seen {
@@ -16,6 +21,7 @@ function seen(given: Partial<Seen> = {}): Seen {
     subnets: [aSubnet()],
     nic: undefined,
     plane: undefined,
+    candidate: undefined,
     attached: false,
     ...given,
   }
@@ -96,6 +102,51 @@ const table: { says: string; given: Partial<Seen>; want: string }[] = [
     says: 'an unusable gateway of a family that is not asked for does not matter',
     given: { subnets: [aSubnet(), aSubnet({ metadata: { name: 'v4' }, spec: { ipFamily: 'IPv4', startAddress: 'nonsense' } })] },
     want: 'create with IPv6',
+  },
+  {
+    says: 'a plane that lacks the attachment mode is asked for nothing',
+    given: { candidate: offering({ attachmentModes: ['Hypervisor'] }) },
+    want: 'reject AttachmentModeNotSupported',
+  },
+  {
+    says: 'a plane that lacks a family is asked for nothing',
+    given: {
+      claim: aClaim({ spec: { ipFamilies: ['IPv6', 'IPv4'] } }),
+      context: aContext({ spec: { ipFamilies: ['IPv6', 'IPv4'] } }),
+      candidate: offering({ addressFamilies: ['IPv6'] }),
+    },
+    want: 'reject AddressFamilyNotSupported',
+  },
+  {
+    says: 'a plane that offers what is asked for serves',
+    given: { candidate: offering({ attachmentModes: ['Netns'], addressFamilies: ['IPv6'] }) },
+    want: 'create with IPv6',
+  },
+  {
+    says: 'a free interface is not bound for a mode that its plane lacks',
+    given: { claim: retaining, nic: aFreeInterface(), candidate: offering({ attachmentModes: ['Hypervisor'] }) },
+    want: 'reject AttachmentModeNotSupported',
+  },
+  {
+    says: 'the addresses that an interface has count too, also those that this claim does not ask for',
+    given: {
+      claim: retaining,
+      nic: aFreeInterface({
+        spec: {
+          addresses: [
+            { family: 'IPv6', address: 'fd20:0:0:1::1:0:0/96', primary: true },
+            { family: 'IPv4', address: '10.128.0.2/32', primary: false },
+          ],
+        },
+      }),
+      candidate: offering({ addressFamilies: ['IPv6'] }),
+    },
+    want: 'reject AddressFamilyNotSupported',
+  },
+  {
+    says: 'an interface that no plane serves yet is kept, and its claim told that none can',
+    given: { nic: anInterface(), candidate: offering({ attachmentModes: ['Hypervisor'] }) },
+    want: 'reject AttachmentModeNotSupported, holding on',
   },
   {
     says: 'an interface that is being deleted is waited for, whoever held it',

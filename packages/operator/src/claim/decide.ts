@@ -2,6 +2,7 @@
 import type { NetworkContext, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import type { JsonPatchOperation } from 'kube-control-loop'
 import type { AddressRequest } from '../addresses/port.ts'
+import { needsOf, shortfall } from '../dataplane/capabilities.ts'
 import { holdOf, interfaceNameOf, isDeleting } from '../interface/holder.ts'
 import { unusableGateway } from './addresses.ts'
 import { bindingChanges, convergence } from './converge.ts'
@@ -33,7 +34,7 @@ export function decide(seen: Seen): Decision {
     const rejection = heldByAnother(nic)
     return hold === 'former' ? { do: 'reap', nic, rejection } : { do: 'reject', rejection, holds: undefined }
   }
-  const rejection = (nic && mismatch(claim, nic)) ?? unusableGateway(seen)
+  const rejection = (nic && mismatch(claim, nic)) ?? unusableGateway(seen) ?? unsupported(seen)
   if (rejection) return { do: 'reject', rejection, holds }
   const { context } = refused
   if (!nic) return { do: 'create', context, wants: wantsOf(claim) }
@@ -68,6 +69,16 @@ function refusedPlace(
     return { rejection: { reason: 'AddressFamilyNotCarried', message } }
   }
   return { context }
+}
+
+/** Asked of whoever would begin to serve it, before anything is made. */
+function unsupported({ claim, nic, candidate }: Seen): Rejection | undefined {
+  if (!candidate) return undefined
+  const { mode, families } = nic ? needsOf(nic) : { mode: undefined, families: [] }
+  return shortfall(candidate, {
+    mode: claim.spec.attachmentMode ?? mode,
+    families: [...new Set([...familiesOf(claim), ...families])],
+  })
 }
 
 function heldByAnother(nic: NetworkInterface): Rejection {

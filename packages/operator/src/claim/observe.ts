@@ -9,6 +9,7 @@ import {
 } from '@nso/api'
 import { keyFor, keyOf } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
+import { isGoing, isServing } from '../dataplane/serving.ts'
 import type { CompiledPlane, DataPlanes } from '../dataplane/types.ts'
 import { holdOf, interfaceNameOf } from '../interface/holder.ts'
 import { planeOf } from '../interface/report.ts'
@@ -25,6 +26,8 @@ export type Seen = {
   nic: NetworkInterface | undefined
   /** The plane that the interface was given, or the one it would be given now. */
   plane: CompiledPlane | undefined
+  /** The plane that would begin to serve the interface, so that it must be able to; undefined when one does already. */
+  candidate: CompiledPlane | undefined
   /** Some data plane still has an attachment of that name. */
   attached: boolean
 }
@@ -42,15 +45,29 @@ export function observe(
       ? caches.contexts.get(keyFor(contextName(claim.spec.network.name, location.name), namespace))
       : undefined
   const plane = nic ? planeOf(nic, planes) : undefined
+  const place = location.kind === 'known' ? location.name : undefined
   return {
     claim,
     location,
     context,
     subnets: context ? subnetsOf(caches, context) : [],
     nic,
-    plane: plane ?? (location.kind === 'known' && !nic ? planes.choose(location.name) : undefined),
+    plane: plane ?? (place && !nic ? planes.choose(place) : undefined),
+    candidate: candidateFor(nic, plane, place === undefined ? undefined : planes.prospect(place)),
     attached: nic !== undefined && plane?.attachments?.get(keyOf(nic)) !== undefined,
   }
+}
+
+/** Who has an attachment keeps it; a free interface is asked about anew, since its next claim may ask for more than its last. */
+function candidateFor(
+  nic: NetworkInterface | undefined,
+  plane: CompiledPlane | undefined,
+  prospect: CompiledPlane | undefined,
+): CompiledPlane | undefined {
+  if (!nic) return prospect
+  if (plane && isGoing(plane) && !isServing(plane, nic)) return prospect
+  if (plane) return nic.spec.claimRef ? undefined : plane
+  return nic.status?.attachmentRef ? undefined : prospect
 }
 
 /** An interface stays where it was made, whatever locations are delivered later. */

@@ -2,9 +2,9 @@
 import type { AddressLease, NetworkContext, NetworkInterface, NetworkInterfaceClaim, ServingLocation, Subnet } from '@nso/api'
 import { type Change, type Key, keyFor, keyOf, type Watch, watch } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
-import type { DataPlanes, PlaneRef } from '../dataplane/types.ts'
+import type { DataPlanes, PlaneNews } from '../dataplane/types.ts'
 import { allocationKeyOf, holderKeyOf, interfaceNameOf } from '../interface/holder.ts'
-import { listingInterfaces } from '../interface/wake.ts'
+import { concernedBy, listingInterfaces } from '../interface/wake.ts'
 import { currentLocation } from './observe.ts'
 import { familiesOf } from './wants.ts'
 
@@ -18,7 +18,13 @@ export function claimWatches(sources: { caches: Caches; planes: DataPlanes; loca
     watch(caches.contexts, (change) => byContext(caches, change)),
     watch(caches.subnets, (change) => bySubnet(caches, change)),
     locationWatch(sources),
-    { subscribe: (enqueue) => planes.onPlane((ref) => each(byPlane(caches, ref), enqueue)) },
+    {
+      subscribe: (enqueue) =>
+        planes.onPlane((news) => {
+          each(unsupported(caches), urgently(enqueue))
+          each(byPlane(caches, planes, news), enqueue)
+        }),
+    },
   ]
 }
 
@@ -81,10 +87,14 @@ export function bySubnet(caches: Caches, { before, after }: Change<Subnet>): Key
   return caches.claims.by('network', keyFor(context.spec.network.name, context.metadata.namespace)).filter(concerned).map(keyOf)
 }
 
-/** Holders of the interfaces that were given this plane, and of those that were given none. */
-export function byPlane(caches: Caches, ref: PlaneRef): Set<Key> {
-  const nics = [...caches.interfaces.by('plane', ref.name), ...caches.interfaces.by('plane', '')]
-  return new Set(nics.flatMap((nic) => holderKeyOf(nic) ?? []))
+/** Holders of the interfaces that a plane concerns. */
+export function byPlane(caches: Caches, planes: Pick<DataPlanes, 'find'>, news: PlaneNews): Set<Key> {
+  return new Set(concernedBy(caches, planes, news).flatMap((nic) => holderKeyOf(nic) ?? []))
+}
+
+/** Claims that were rejected for what a plane does not offer. */
+export function unsupported(caches: Caches): Key[] {
+  return caches.claims.by('unsupported', '').map(keyOf)
 }
 
 /** The identity of the location concerns every claim, and moves only with the set of ServingLocations. */

@@ -36,6 +36,7 @@ type Given = {
   nic?: NetworkInterface
   found?: KubeObject | undefined
   hindrance?: string
+  programmed?: string
   states?: { planes?: CacheState; interfaces?: CacheState; attachments?: CacheState }
   object?: DataPlane
 }
@@ -68,7 +69,7 @@ function world(first: Given) {
       get: () =>
         ({
           object: given.object ?? plane(),
-          compiled: { preparedCondition: 'Ready' },
+          compiled: { preparedCondition: 'Ready', programmedCondition: given.programmed },
           plane: {
             hindrance: given.hindrance,
             attachments: {
@@ -95,8 +96,9 @@ function world(first: Given) {
   }
 }
 
-const all = (attachments: number, unreported: number, seconds: number, usable = 1) => ({
+const all = (attachments: number, unreported: number, seconds: number, usable = 1, violations = 0) => ({
   data_plane_usable: usable,
+  data_plane_contract_violations: violations,
   attachments,
   attachments_unreported: unreported,
   attachment_oldest_unreported_seconds: seconds,
@@ -122,7 +124,46 @@ const rows: { says: string; given: Given; want: Record<string, number> }[] = [
     given: { found: attachment({ ...said, observedGeneration: undefined }, { generation: 2 }, { observedGeneration: 2 }) },
     want: all(1, 0, 0),
   },
-  { says: 'nonsense is no silence', given: { found: attachment(undefined, {}, { conditions: 'yes' }) }, want: all(1, 0, 0) },
+  {
+    says: 'nonsense is no silence, and against the contract',
+    given: { found: attachment(undefined, {}, { conditions: 'yes' }) },
+    want: all(1, 0, 0, 1, 1),
+  },
+  {
+    says: 'a reason that is no word is against the contract',
+    given: { found: attachment({ ...said, reason: 'it is busy' }) },
+    want: all(1, 0, 0, 1, 1),
+  },
+  {
+    says: 'an attachment counts once, however many of its conditions are against the contract',
+    given: {
+      found: attachment(undefined, {}, { conditions: [{ type: 'Ready' }, { type: 'Flows', status: 1 }] }),
+      programmed: 'Flows',
+    },
+    want: all(1, 0, 0, 1, 1),
+  },
+  {
+    says: 'the condition for traffic counts too',
+    given: {
+      found: attachment(
+        undefined,
+        {},
+        {
+          conditions: [
+            { type: 'Ready', ...said },
+            { type: 'Flows', status: 1 },
+          ],
+        },
+      ),
+      programmed: 'Flows',
+    },
+    want: all(1, 0, 0, 1, 1),
+  },
+  {
+    says: 'a report on an older generation is late, not against the contract',
+    given: { found: attachment(said, { generation: 2 }) },
+    want: all(1, 1, 0),
+  },
   {
     says: 'another interface’s attachment of the same name',
     given: { found: attachment(undefined, { ownerReferences: foreign }) },

@@ -1,6 +1,6 @@
 /**
- * Which data planes can be used, and which of them are silent: attachments that stand and that they have not spoken of, for how
- * long. A report that says no is a report. The label names a DataPlane, of which an administrator installs a few; no label
+ * Which data planes can be used, which of them are silent (attachments that stand and that they have not spoken of, for how
+ * long), and which break the contract. A report that says no is a report. The label names a DataPlane, of which an administrator installs a few; no label
  * names anything that users make.
  */
 import type { DataPlane, NetworkInterface } from '@nso/api'
@@ -9,7 +9,7 @@ import type { Registry } from 'prom-client'
 import type { Caches } from '../caches.ts'
 import { holderOf } from '../interface/holder.ts'
 import type { DataPlaneRegistry, KnownPlane } from './registry.ts'
-import { reportedWhen } from './report.ts'
+import { breaksContract, reportedWhen } from './report.ts'
 
 export type AttachmentGaugeParts = {
   readonly registry: Registry
@@ -22,6 +22,7 @@ const usable = 'nso_data_plane_usable'
 const attachments = 'nso_attachments'
 const unreported = 'nso_attachments_unreported'
 const oldest = 'nso_attachment_oldest_unreported_seconds'
+const violations = 'nso_data_plane_contract_violations'
 const labelNames = ['data_plane'] as const
 
 const gauges = {
@@ -29,6 +30,7 @@ const gauges = {
   [attachments]: { help: 'Attachments of bound interfaces, by data plane', labelNames },
   [unreported]: { help: 'Attachments that their data plane has not reported on since they were made or changed', labelNames },
   [oldest]: { help: 'Seconds that the oldest of the unreported attachments has been so; 0: there is none', labelNames },
+  [violations]: { help: 'Attachments whose report breaks the contract for data planes', labelNames },
 } as const
 
 type Name = keyof typeof gauges
@@ -67,11 +69,13 @@ function seriesOf(look: Look): Series<Name>[] {
   const can: Series<Name> = { gauge: usable, labels, value: plane.hindrance === undefined && !isGoing(object) ? 1 : 0 }
   if (!cache || !isKnown(cache) || !isKnown(look.caches.interfaces)) return [can]
   let count = 0
+  let broken = 0
   const waiting: number[] = []
   for (const nic of look.caches.interfaces.by('plane', object.metadata.name)) {
     const attachment = cache.get(keyOf(nic))
     if (!attachment || !isAskedFor(nic, attachment)) continue
     count++
+    if (conditionsOf(compiled).some((type) => breaksContract(attachment, type))) broken++
     const since = silentSince(attachment, compiled.preparedCondition, look)
     if (since !== undefined) waiting.push(Math.max(0, look.now - since) / 1000)
   }
@@ -80,7 +84,12 @@ function seriesOf(look: Look): Series<Name>[] {
     { gauge: attachments, labels, value: count },
     { gauge: unreported, labels, value: waiting.length },
     { gauge: oldest, labels, value: waiting.reduce((most, each) => Math.max(most, each), 0) },
+    { gauge: violations, labels, value: broken },
   ]
+}
+
+function conditionsOf({ preparedCondition, programmedCondition }: KnownPlane['compiled']): readonly string[] {
+  return programmedCondition === undefined ? [preparedCondition] : [preparedCondition, programmedCondition]
 }
 
 const isKnown = ({ state }: Pick<Cache, 'state'>): boolean => state === 'synced' || state === 'stale'

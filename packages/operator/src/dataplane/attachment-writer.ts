@@ -16,11 +16,16 @@ import {
   keyOf,
   type WriterEnvironment,
 } from 'kube-control-loop'
-import { type Discovered, discover, preferred } from './discovery.ts'
+import type { Definitions } from './definitions.ts'
+import { preferred } from './discovery.ts'
 import type { DynamicKinds } from './kinds.ts'
+import { locate } from './locate.ts'
+import { ownerOfNetworkObject } from './network-owner.ts'
 import { difference, type Rendered, valueAt } from './patch.ts'
 import { isControlledBy } from './plane.ts'
+import { refusalOf } from './refusal.ts'
 import type { DataPlaneRegistry } from './registry.ts'
+import { isGoing, isRecorded } from './serving.ts'
 import { TemplateError } from './template.ts'
 import type { CompiledPlane, KindRef, TemplateScope } from './types.ts'
 
@@ -50,12 +55,15 @@ export type AttachmentWriter = {
     given: { interface: NetworkInterface; plane?: CompiledPlane | undefined; attachmentRef?: AttachmentRef | undefined },
     signal: AbortSignal,
   ): Promise<'gone' | 'going'>
+  /** Whether a live read finds this very interface's attachment, which is then in the cache too. Throws when the kind cannot be asked. */
+  stands(given: { interface: NetworkInterface; plane: CompiledPlane }, signal: AbortSignal): Promise<boolean>
 }
 
 export type AttachmentWriterParts = {
   readonly environment: WriterEnvironment
+  readonly definitions: Pick<Definitions, 'stands'>
   readonly kinds: DynamicKinds
-  readonly planes: Pick<DataPlaneRegistry, 'suspectDenied' | 'setRefused' | 'attachmentKinds'>
+  readonly planes: Pick<DataPlaneRegistry, 'suspectDenied' | 'setRefused' | 'attachmentKinds' | 'find' | 'making'>
   /** Label of the controller that writes. */
   readonly controller: string
 }
@@ -65,6 +73,7 @@ type Writer = Pick<ChildWriter<unknown, unknown>, 'create' | 'patch' | 'remove'>
 export function createAttachmentWriter(parts: AttachmentWriterParts): AttachmentWriter {
   const { environment, kinds, planes, controller } = parts
   const { client } = environment
+  const where = { client, definitions: parts.definitions }
   const writers = new WeakMap<FollowedCache, Writer>()
   const defaults = createDefaults()
 
@@ -79,6 +88,8 @@ export function createAttachmentWriter(parts: AttachmentWriterParts): Attachment
       controller,
       manager: managers.dataPlane,
       mayBeUnserved: true,
+      // Dropped without a word, a field would be missing at the data plane, and every pass would find it so.
+      strict: true,
       writes,
     })
     if (cache) writers.set(cache, writer)
@@ -90,7 +101,7 @@ export function createAttachmentWriter(parts: AttachmentWriterParts): Attachment
     try {
       return await call
     } catch (error) {
-      if (error instanceof ApiError && error.status === 403) planes.suspectDenied(ref)
+      if (error instanceof ApiError && error.status === 403 && !refusalOf(error)) planes.suspectDenied(ref)
       throw error
     }
   }
@@ -110,20 +121,22 @@ export function createAttachmentWriter(parts: AttachmentWriterParts): Attachment
 
   const removeOf = async (nic: NetworkInterface, ref: KindRef, signal: AbortSignal): Promise<'gone' | 'going'> => {
     const followed = kinds.follow(ref)
-    const found: Discovered = followed.kind ? { state: 'served', kind: followed.kind } : await discover(client, ref, signal)
-    if (found.state !== 'served') return 'gone'
-    const { kind } = found
+    const kind = followed.state === 'served' ? followed.kind : await locate(where, ref, signal)
+    if (!kind) return 'gone'
+    const cache = followed.kind === kind ? followed.cache : undefined
     const at = { name: nic.metadata.name, namespace: nic.metadata.namespace }
     try {
-      const stored = followed.cache?.get(keyOf(nic)) ?? (await client.find(kind, at, signal))
+      const stored = cache?.get(keyOf(nic)) ?? (await client.find(kind, at, signal))
       if (stored && isControlledBy(stored, nic) && !stored.metadata.deletionTimestamp) {
-        await writerOf(kind, followed.cache).remove(stored, signal)
+        await writerOf(kind, cache).remove(stored, signal)
       }
       const live = await client.find(kind, at, signal)
       return live && isControlledBy(live, nic) ? 'going' : 'gone'
     } catch (error) {
       const isUnserved = error instanceof KindUnserved || (error instanceof ApiError && error.status === 404)
-      if (isUnserved && (await discover(client, ref, signal)).state === 'unserved') return 'gone'
+      if (!isUnserved) throw error
+      const other = await locate(where, ref, signal)
+      if (!other) return 'gone'
       throw error
     }
   }
@@ -137,17 +150,20 @@ export function createAttachmentWriter(parts: AttachmentWriterParts): Attachment
         return { result: 'waiting', on: `${plane.attachmentKind.kind} objects being listed` }
       }
       const stored = cache.get(keyOf(nic))
-      const obstacle = stored && obstacleIn(stored, nic)
+      const obstacle = stored ? obstacleIn(stored, nic) : obstacleToFirst(planes.find(plane.ref), nic, scope)
       if (obstacle) return obstacle
       const rendered = render(plane, { ...scope, interface: nic })
       if ('result' in rendered) return rendered
       try {
-        const made = await watched(plane.attachmentKind, write(writerOf(kind, cache), stored, rendered, signal))
+        const made = await planes.making(plane.ref, () =>
+          watched(plane.attachmentKind, write(writerOf(kind, cache), stored, rendered, signal)),
+        )
         planes.setRefused(plane.attachmentKind, keyOf(nic), undefined)
         return made
       } catch (error) {
-        if (!(error instanceof ApiError) || error.status !== 422) throw error
-        planes.setRefused(plane.attachmentKind, keyOf(nic), `the API server refuses it: ${error.text || error.message}`)
+        const why = refusalOf(error)
+        if (why === undefined || !(error instanceof ApiError)) throw error
+        planes.setRefused(plane.attachmentKind, keyOf(nic), `the API server refuses it: ${why}`)
         return { result: 'refused', error }
       }
     },
@@ -166,6 +182,23 @@ export function createAttachmentWriter(parts: AttachmentWriterParts): Attachment
       }
       return result
     },
+
+    async stands({ interface: nic, plane: { attachmentKind } }, signal) {
+      const { cache } = kinds.follow(attachmentKind)
+      const kind = await locate(where, attachmentKind, signal)
+      if (!kind) return false
+      const at = { name: nic.metadata.name, namespace: nic.metadata.namespace }
+      // Whatever is told of its end meanwhile is remembered: an answer that is older by then revives nothing.
+      const done = cache?.writing(keyOf(nic))
+      try {
+        const live = await watched(attachmentKind, client.find(kind, at, signal))
+        if (!live || !isControlledBy(live, nic)) return false
+        if (cache?.kind.version === kind.version) cache.absorb(live)
+        return true
+      } finally {
+        done?.()
+      }
+    },
   }
 }
 
@@ -176,6 +209,21 @@ function lackingFor(plane: CompiledPlane, scope: TemplateScope): string | undefi
   if (plane.hindrance) return `DataPlane ${plane.ref.name}: ${plane.hindrance}`
   // Without it a template would seem to have lost values, and a patch would remove them.
   return scope.context ? undefined : 'network context'
+}
+
+/**
+ * Why no first attachment is made now. The plane as it is at this moment: one that was deleted during the pass serves on
+ * whom it serves already. An attachment beside somebody else's network object would be attached to that.
+ */
+function obstacleToFirst(
+  plane: CompiledPlane | undefined,
+  nic: NetworkInterface,
+  { context, networkObject }: TemplateScope,
+): EnsuredAttachment | undefined {
+  if (!plane || (isGoing(plane) && !isRecorded(plane, nic))) return { result: 'waiting', on: 'a DataPlane that stays' }
+  const owner = context && networkObject && ownerOfNetworkObject(networkObject, context)
+  if (owner?.is === 'foreign') return { result: 'waiting', on: owner.message }
+  return owner?.is === 'going' ? { result: 'waiting', on: `${owner.says} being gone` } : undefined
 }
 
 /** Why the object under the interface's name cannot be used now. */

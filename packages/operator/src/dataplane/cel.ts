@@ -3,7 +3,7 @@
  * of TemplateScope and nothing else: no clock, no environment, no other objects.
  */
 import { type ASTNode, Environment, EvaluationError, Optional } from '@marcbachmann/cel-js'
-import { unknownField } from './fields.ts'
+import { type Select, selectsIn, unknownField } from './fields.ts'
 import { deepestNesting, meterOf, mostSteps, nestingOf } from './meter.ts'
 import { isNode, type Reads, readsOf } from './reads.ts'
 import type { TemplateScope } from './types.ts'
@@ -25,7 +25,14 @@ export class ExpressionError extends Error {
   }
 }
 
-export type Expression = (scope: CelScope) => Json | Absent
+export type Expression = {
+  (scope: CelScope): Json | Absent
+  /** What it reads, field by field. */
+  readonly selects: readonly Select[]
+}
+
+/** The variables that one place offers; `why` the others are not there, for people. */
+export type Offered = { readonly names: readonly (keyof TemplateScope)[]; readonly why: string }
 
 /** What expressions read, as it is stored; each converts the parts that it reads. */
 export type CelScope = { readonly values: Readonly<Record<string, unknown>> }
@@ -40,26 +47,34 @@ const variables: readonly (keyof TemplateScope)[] = [
   'networkObject',
 ]
 
-function createEnvironment(): Environment {
+export const everything: Offered = { names: variables, why: '' }
+/** The object of a network is the first that is made, and for all its interfaces. */
+export const ofNetworks: Offered = {
+  names: ['context', 'subnets', 'network'],
+  why: 'the object of a network is made before any interface: only context, subnets and network are there',
+}
+
+function createEnvironment({ names }: Offered): Environment {
   const environment = new Environment({ enableOptionalTypes: true, homogeneousAggregateLiterals: false })
-  for (const name of variables) environment.registerVariable(name, 'dyn')
+  for (const name of names) environment.registerVariable(name, 'dyn')
   return environment
 }
 
-const environment = createEnvironment()
+const environments = new Map([everything, ofNetworks].map((offered) => [offered, createEnvironment(offered)]))
 
 /** Compiles once. Throws ExpressionError for what CEL refuses, unknown variables and functions included. */
-export function compileExpression(source: string): Expression {
-  const parsed = parse(source)
+export function compileExpression(source: string, offered: Offered = everything): Expression {
+  const parsed = parse(source, offered)
   const checked = parsed.check()
-  if (!checked.valid) throw asExpressionError(checked.error)
-  const unknown = unknownField(parsed.ast)
+  if (!checked.valid) throw explained(asExpressionError(checked.error), offered)
+  const selects = selectsIn(parsed.ast)
+  const unknown = unknownField(selects)
   if (unknown) throw new ExpressionError(unknown.message, unknown.at + 1)
   if (callsMatches(parsed.ast)) throw new ExpressionError(`matches() is not offered: ${whyNoMatches}`, undefined)
   if (nestingOf(parsed.ast) > deepestNesting) throw new ExpressionError(tooDeep, undefined)
   const meter = meterOf(parsed.ast, new ExpressionError(tooCostly, undefined))
   const reads = Object.entries(readsOf(parsed.ast))
-  return ({ values }) => {
+  const evaluate = ({ values }: CelScope) => {
     let value: unknown
     try {
       value = meter.run(() => parsed(converted(values, reads)))
@@ -69,6 +84,13 @@ export function compileExpression(source: string): Expression {
     }
     return toJson(value)
   }
+  return Object.assign(evaluate, { selects })
+}
+
+/** A variable that there is elsewhere is no misspelling. */
+function explained(error: ExpressionError, { names, why }: Offered): ExpressionError {
+  const variable = variables.find((name) => !names.includes(name) && error.message === `Unknown variable: ${name}`)
+  return variable ? new ExpressionError(`${variable} is not there: ${why}`, error.column, { cause: error }) : error
 }
 
 const tooDeep = `map, filter, all and exists stand more than ${deepestNesting} deep in each other`
@@ -85,9 +107,9 @@ function callsMatches(node: unknown): boolean {
   return isCall || callsMatches(args)
 }
 
-function parse(source: string): ReturnType<Environment['parse']> {
+function parse(source: string, offered: Offered): ReturnType<Environment['parse']> {
   try {
-    return environment.parse(source)
+    return (environments.get(offered) ?? createEnvironment(offered)).parse(source)
   } catch (error) {
     throw asExpressionError(error)
   }

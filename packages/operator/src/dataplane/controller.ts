@@ -1,14 +1,16 @@
 /**
- * Controller `dataplane` (key: DataPlane): says whether a DataPlane is accepted, its kinds installed, and NSO permitted.
- * It makes nothing. Permissions are reviewed when the spec, the kinds or NSO's gathered role change, and when a write or watch
- * was refused; by time only while something is missing, since another binding may grant it. A plane in order is never polled.
+ * Controller `dataplane` (key: DataPlane): holds each DataPlane by a finalizer, before it is offered to anybody and until nobody needs
+ * it (release.ts), and says whether it is accepted, its kinds installed, and NSO permitted. Permissions are reviewed when the
+ * spec, the kinds or NSO's gathered role change, and when a write or watch was refused; by time only while something is missing,
+ * since another binding may grant it. A plane in order is never polled.
  */
-import { DataPlane, statusOwners } from '@nso/api'
+import { DataPlane, finalizers, managers, statusOwners } from '@nso/api'
 import {
   again,
   type Clock,
   type Controller,
   createStatusWriter,
+  createWriter,
   type Jitter,
   type Outcome,
   type RecordWarning,
@@ -18,22 +20,25 @@ import {
   settled,
   type WriterEnvironment,
   waiting,
-  watch,
 } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
 import { lostTies } from './choose.ts'
+import type { Definitions } from './definitions.ts'
 import type { GrantedRole } from './granted-role.ts'
 import type { DynamicKinds, FollowedKind } from './kinds.ts'
 import { explain } from './permissions.ts'
 import { isAllowed } from './plane.ts'
-import type { DataPlaneRegistry, KnownPlane } from './registry.ts'
+import { type DataPlaneRegistry, isHeld, type KnownPlane } from './registry.ts'
+import { createReleaser, otherFinalizers } from './release.ts'
 import { createReviews } from './reviews.ts'
-import { intentFor, type SeenPlane } from './verdict.ts'
+import { intentFor, type SeenPlane, warningsFor } from './verdict.ts'
+import { planeWatches } from './wake.ts'
 
 export type DataPlaneControllerParts = {
   readonly environment: WriterEnvironment
-  readonly caches: Pick<Caches, 'dataPlanes'>
+  readonly caches: Pick<Caches, 'dataPlanes' | 'interfaces' | 'contexts'>
   readonly planes: DataPlaneRegistry
+  readonly definitions: Pick<Definitions, 'stands'>
   readonly kinds: DynamicKinds
   readonly role: GrantedRole
   readonly clock: Clock
@@ -53,47 +58,58 @@ export function createDataPlaneController(parts: DataPlaneControllerParts): Cont
     clock,
     ...(recordEvent ? { recordEvent } : {}),
   }) satisfies StatusWriter<SpecOf<typeof DataPlane>, StatusOf<typeof DataPlane>, typeof statusOwners.dataPlane>
+  const writer = createWriter({
+    ...environment,
+    kind: DataPlane,
+    cache: caches.dataPlanes,
+    controller: 'dataplane',
+    manager: managers.dataPlane,
+    writes: ['addFinalizer', 'removeFinalizer'],
+  })
+  const release = createReleaser(parts)
+
+  /** What its deletion waits for, or nothing once it holds nobody; the finalizer is gone then. */
+  const leave = async (known: KnownPlane, signal: AbortSignal): Promise<Leaving | undefined> => {
+    const { object } = known
+    const others = otherFinalizers(object)
+    const found = isHeld(object) ? await release(known, signal) : undefined
+    if (found?.is === 'waiting') return found
+    if (isHeld(object) && others.length === 0) return void (await writer.removeFinalizer(object, finalizers.dataPlane, signal))
+    const message = `Serves nobody; finalizers of others keep it: ${others.join(', ')}`
+    return { message, released: isHeld(object) }
+  }
+
+  const say = async (known: KnownPlane, leaving: Leaving | undefined, signal: AbortSignal): Promise<Outcome> => {
+    const kinds = followedKinds(parts, known)
+    // Just after a start: what was said before is not taken back only to be said again.
+    if (kinds.some(({ state }) => state === 'asking')) return waiting('discovery')
+    const { name } = known.object.metadata
+    const { reviewed, inMs, fault = leaving?.fault } = await reviews.current(known.object, kinds, signal)
+    const { unknownFields } = known.plane
+    const seen: SeenPlane = { ...known, lost: ties(planes, known), kinds, reviewed, unknownFields, leaving: leaving?.message }
+    planes.setDenied(name, reviewed.is === 'done' && reviewed.missing.length > 0 ? explain(reviewed.missing) : undefined)
+    const intent = intentFor(seen)
+    const warnings = warningsFor(known.object, intent)
+    const stands = await status.status(known.object, intent, signal)
+    for (const warning of warnings) recordEvent?.(known.object, warning)
+    if (leaving?.released) await writer.removeFinalizer(stands, finalizers.dataPlane, signal)
+    if (fault !== undefined) throw fault
+    return outcomeOf(seen, inMs, leaving)
+  }
+
   return {
     name: 'dataplane',
-    needs: [{ cache: caches.dataPlanes }],
-    watches: [
-      watch(caches.dataPlanes, ({ key }) => [key]),
-      // Ties depend on all planes, and a plane's kinds come and go for all that name them.
-      {
-        subscribe: (enqueue) =>
-          planes.onPlane(() => {
-            for (const object of caches.dataPlanes.values()) enqueue(object.metadata.name)
-          }),
-      },
-      {
-        subscribe: (enqueue) =>
-          planes.onSuspicion((name) => {
-            reviews.forget(name)
-            enqueue(name)
-          }),
-      },
-      {
-        subscribe: (enqueue) =>
-          role.onChange(() => {
-            for (const { metadata } of caches.dataPlanes.values()) {
-              reviews.roleChanged(metadata.name)
-              enqueue(metadata.name)
-            }
-          }),
-      },
-    ],
+    needs: [{ cache: caches.dataPlanes }, { cache: caches.interfaces }, { cache: caches.contexts }],
+    watches: planeWatches({ caches, planes, role, reviews }),
     async reconcile({ key, signal }) {
-      const known = planes.get(key)
-      if (!known || known.object.metadata.deletionTimestamp) return settled
-      const kinds = followedKinds(parts, known)
-      // Just after a start: what was said before is not taken back only to be said again.
-      if (kinds.some(({ state }) => state === 'asking')) return waiting('discovery')
-      const { reviewed, inMs, fault } = await reviews.current(known.object, kinds, signal)
-      const seen: SeenPlane = { ...known, lost: ties(planes, known), kinds, reviewed }
-      planes.setDenied(key, reviewed.is === 'done' && reviewed.missing.length > 0 ? explain(reviewed.missing) : undefined)
-      await status.status(known.object, intentFor(seen), signal)
-      if (fault !== undefined) throw fault
-      return outcomeOf(seen, inMs)
+      const found = planes.get(key)
+      if (!found) return settled
+      if (found.object.metadata.deletionTimestamp) {
+        const leaving = await leave(found, signal)
+        return leaving ? say(found, leaving, signal) : settled
+      }
+      const object = await writer.addFinalizer(found.object, finalizers.dataPlane, signal)
+      return say({ ...found, object }, undefined, signal)
     },
     forget(key) {
       reviews.forget(key)
@@ -102,7 +118,19 @@ export function createDataPlaneController(parts: DataPlaneControllerParts): Cont
   }
 }
 
-function outcomeOf({ kinds, compiled }: SeenPlane, inMs: number | undefined): Outcome {
+type Leaving = {
+  message: string
+  /** When to look again, where no watch tells all. */
+  againMs?: number
+  /** Nobody of NSO's needs it: the finalizer goes once that is said. */
+  released?: boolean
+  /** To be thrown once the status tells of it. */
+  fault?: unknown
+}
+
+function outcomeOf({ kinds, compiled }: SeenPlane, inMs: number | undefined, leaving: Leaving | undefined): Outcome {
+  const againMs = leaving?.againMs ?? inMs
+  if (leaving) return againMs === undefined ? waiting(leaving.message) : again(againMs, leaving.message)
   if (inMs !== undefined) return again(inMs, 'what else may grant a permission has no watch')
   const absent = kinds.find(({ state }) => state !== 'served')
   return absent && compiled.refusedKinds.length === 0 ? waiting(`kind ${absent.ref.kind} being served`) : settled

@@ -122,6 +122,46 @@ describe('definitions say of a kind', () => {
   })
 })
 
+test('definitions say whether objects of a kind may stand, and whether a kind is still as it was found', async () => {
+  const kind = { group: 'planes.example.dev', kind: 'Wire', plural: 'wires' }
+  const wide = { ...definition(), spec: { ...definition().spec, scope: 'Cluster' } }
+  const renamed = { ...definition(), spec: { ...definition().spec, names: { kind: 'Wire', plural: 'wirelines' } } }
+  const table: [says: string, held: Definition[], stands: boolean, fits: boolean][] = [
+    ['it stands', [definition()], true, true],
+    ['it stands in no version that is served', [definition({ served: false })], true, true],
+    ['it has no definition, like those of aggregated servers', [], false, true],
+    ['only others of its group have one', [definition({ kind: 'Rope' })], false, true],
+    ['it was made anew for whole clusters', [wide], true, false],
+    ['it was made anew under another plural', [renamed], true, false],
+  ]
+  for (const [says, held, stands, fits] of table) {
+    const { wire, definitions, run } = start()
+    assert.equal(definitions.stands(ref), undefined, 'nothing is known before they are followed')
+    assert.equal(definitions.fits({ ...kind, plural: 'whatever' }), true)
+    wire.on({ path }).stream([...held.map((one) => line('ADDED', one)), initial], 'stays')
+    await run()
+    assert.deepEqual([definitions.stands(ref), definitions.fits(kind)], [stands, fits], says)
+  }
+})
+
+test('a schema that changes is told of to those who ask for that, and not as a change of serving', async () => {
+  const { wire, definitions, heard, run } = start()
+  let changes = 0
+  const stop = definitions.onDefinition(ref, () => {
+    changes += 1
+  })
+  const at = (generation: number, resourceVersion: string) => {
+    const one = definition()
+    return { ...one, metadata: { ...one.metadata, generation, resourceVersion } }
+  }
+  const lines = [line('ADDED', at(1, '5')), initial, line('MODIFIED', at(1, '8')), line('MODIFIED', at(2, '9'))]
+  wire.on({ path }).stream(lines, 'stays')
+  await run()
+  assert.equal(heard(), 2, 'the definition, and that they are followed')
+  assert.equal(changes, 3)
+  stop()
+})
+
 test('of a definition only what serving depends on is kept', () => {
   const full = definition()
   const spec = { ...full.spec, conversion: { strategy: 'None' }, versions: [{ name: 'v1', served: true, schema: { big: 1 } }] }

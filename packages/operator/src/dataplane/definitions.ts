@@ -26,6 +26,12 @@ export type Definitions = {
   stateOf(ref: KindRef): DefinitionState
   /** Calls back when a definition of the kind's group moves in what matters for serving, or following begins or ends. */
   subscribe(ref: KindRef, handler: () => void): () => void
+  /** Calls back when a definition of the kind's group changes in whatever its spec holds, its schemas too, or following begins or ends. */
+  onDefinition(ref: KindRef, handler: () => void): () => void
+  /** Whether a definition of the kind stands, in whatever version, served or not: then objects of it may. Undefined: not known. */
+  stands(ref: KindRef): boolean | undefined
+  /** Whether nothing speaks against a kind as it was found: a definition made anew may have another plural, or another scope. */
+  fits(kind: Pick<Kind, 'group' | 'kind' | 'plural'>): boolean
   /** Tries to follow at once instead of after the present delay: the permission may be there now. */
   poke(): void
   /** Follows until aborted. */
@@ -59,6 +65,19 @@ export function createDefinitions({ createCache }: { createCache: MakeFollowed }
     { prune: pruned, indexes: { group: ({ spec }) => [spec.group] } },
     { retryMs: refusedRetryMs },
   )
+  const watched = ({ apiVersion }: KindRef, what: (one: Definition | undefined) => string, handler: () => void) => {
+    const [group] = apiVersion.split('/')
+    const concerns = (one: Definition | undefined) => one?.spec.group === group
+    const undo = [
+      cache.subscribe(({ before, after }) => {
+        if ((concerns(before) || concerns(after)) && what(before) !== what(after)) handler()
+      }),
+      cache.onState(handler),
+    ]
+    return () => {
+      for (const each of undo) each()
+    }
+  }
   return {
     stateOf({ apiVersion, kind }) {
       if (cache.state !== 'synced') return 'unknown'
@@ -67,19 +86,17 @@ export function createDefinitions({ createCache }: { createCache: MakeFollowed }
       if (ofGroup.length === 0) return 'no-group'
       return ofGroup.some((one) => one.spec.names.kind === kind && serves(one, version)) ? 'established' : 'missing'
     },
-    subscribe({ apiVersion }, handler) {
-      const [group] = apiVersion.split('/')
-      const concerns = (one: Definition | undefined) => one?.spec.group === group
-      const undo = [
-        cache.subscribe(({ before, after }) => {
-          if ((concerns(before) || concerns(after)) && essence(before) !== essence(after)) handler()
-        }),
-        cache.onState(handler),
-      ]
-      return () => {
-        for (const each of undo) each()
-      }
+    stands({ apiVersion, kind }) {
+      if (cache.state !== 'synced') return undefined
+      return cache.by('group', apiVersion.split('/')[0] ?? '').some((one) => one.spec.names.kind === kind)
     },
+    fits({ group, kind, plural }) {
+      if (cache.state !== 'synced') return true
+      const named = cache.by('group', group).filter(({ spec }) => spec.names.kind === kind)
+      return named.length === 0 || named.some(({ spec }) => spec.names.plural === plural && spec.scope === 'Namespaced')
+    },
+    subscribe: (ref, handler) => watched(ref, essence, handler),
+    onDefinition: (ref, handler) => watched(ref, (one) => `${one?.metadata.generation} ${essence(one)}`, handler),
     poke() {
       if (cache.state !== 'synced') cache.poke()
     },
@@ -94,13 +111,14 @@ const serves = ({ spec, status }: Definition, version: string): boolean =>
 const essence = (one: Definition | undefined): string => JSON.stringify([one?.metadata.uid, one?.spec, one?.status])
 
 export function pruned({ apiVersion, kind, metadata, spec, status }: Definition): Definition {
-  const { name, uid, resourceVersion, deletionTimestamp } = metadata
+  const { name, uid, generation, resourceVersion, deletionTimestamp } = metadata
   return {
     apiVersion,
     kind,
     metadata: {
       name,
       ...(uid === undefined ? {} : { uid }),
+      ...(generation === undefined ? {} : { generation }),
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
       ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     },

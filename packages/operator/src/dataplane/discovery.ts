@@ -30,6 +30,14 @@ export async function preferred(
   return apiVersion ? { apiVersion, kind: of.kind } : undefined
 }
 
+/** What else the kind's group is served as, the server's preference first. */
+export async function versionsOf(client: Client, { apiVersion }: KindRef, signal: AbortSignal): Promise<readonly string[]> {
+  const [group] = apiVersion.split('/')
+  const answer = (await ask(client, `/apis/${group}`, signal)) as { versions?: readonly { groupVersion?: unknown }[] } | undefined
+  const all = Array.isArray(answer?.versions) ? answer.versions.map(({ groupVersion }) => groupVersion) : []
+  return all.filter((one): one is string => typeof one === 'string' && one !== apiVersion)
+}
+
 /** Undefined on 404, which here is the answer of a server that serves no such thing. */
 async function ask(client: Client, path: string, signal: AbortSignal): Promise<unknown> {
   try {

@@ -1,7 +1,8 @@
 /**
- * Fields that expressions name on NSO's own kinds, checked against their schemas: an absent value leaves its key out, so a
- * misspelt field would otherwise never be noticed.
+ * Fields that expressions name: on NSO's own kinds they are checked here against their schemas, since an absent value leaves its
+ * key out, so that a misspelt field would otherwise never be noticed. Those of a data plane's kinds: see served-fields.ts.
  */
+import type { ASTNode } from '@marcbachmann/cel-js'
 import { Network, NetworkContext, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import type { KindDefinition } from 'kube-control-loop'
 import { isNode, selectPath } from './reads.ts'
@@ -13,7 +14,7 @@ const kinds: Readonly<Record<string, KindDefinition>> = {
   network: Network,
 }
 
-const metadataFields = [
+export const metadataFields = [
   'name',
   'namespace',
   'uid',
@@ -27,21 +28,43 @@ const metadataFields = [
   'ownerReferences',
 ]
 
-export type UnknownField = { readonly message: string; readonly at: number }
+/** A chain of fields written out from a variable, such as `interface.spec.mtu`; `at` is the offset of its last name. */
+export type Select = { readonly names: readonly string[]; readonly at: number }
 
-/** The first field in the expression that its kind does not have. Only selects written out from a variable are looked at. */
-export function unknownField(ast: unknown): UnknownField | undefined {
-  if (Array.isArray(ast)) return firstOf(ast, unknownField)
-  if (!isNode(ast)) return undefined
-  const path = selectPath(ast)
-  const found = path && misspelt(path)
-  return found ? { message: found, at: ast.pos } : unknownField(ast.args)
+/** Each such chain of an expression, as far as it is written out. A name that a macro binds is no variable. */
+export function selectsIn(ast: unknown): readonly Select[] {
+  const found: Select[] = []
+  collect(ast, new Set(), found)
+  return found
 }
 
-function firstOf<T, R>(items: readonly T[], look: (item: T) => R | undefined): R | undefined {
-  for (const item of items) {
-    const found = look(item)
-    if (found !== undefined) return found
+function collect(node: unknown, bound: ReadonlySet<unknown>, found: Select[]): void {
+  if (Array.isArray(node)) {
+    for (const each of node) collect(each, bound, found)
+  } else if (isNode(node)) {
+    const names = selectPath(node)
+    if (!names) collect(node.args, withBound(node, bound), found)
+    else if (!bound.has(names[0])) found.push({ names, at: node.pos })
+  }
+}
+
+const binding = new Set<unknown>(['map', 'filter', 'all', 'exists', 'exists_one', 'bind'])
+
+/** The receiver is evaluated before the name is bound; that it counts as bound there too only lets a misspelling pass. */
+function withBound(node: ASTNode, bound: ReadonlySet<unknown>): ReadonlySet<unknown> {
+  if (node.op !== 'rcall') return bound
+  const [macro, , args] = node.args as unknown as readonly [unknown, unknown, readonly unknown[]]
+  const name = binding.has(macro) ? args[0] : undefined
+  return isNode(name) && name.op === 'id' ? new Set([...bound, name.args]) : bound
+}
+
+export type UnknownField = { readonly message: string; readonly at: number }
+
+/** The first field among them that NSO's kinds do not have. */
+export function unknownField(selects: readonly Select[]): UnknownField | undefined {
+  for (const { names, at } of selects) {
+    const message = misspelt(names)
+    if (message) return { message, at }
   }
   return undefined
 }

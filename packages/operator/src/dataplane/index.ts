@@ -8,6 +8,7 @@ import { createGrantedRole } from './granted-role.ts'
 import { createDynamicKinds, type DynamicKinds } from './kinds.ts'
 import { createNetworkObjectController } from './network-object.ts'
 import { createDataPlaneRegistry, type DataPlaneRegistry } from './registry.ts'
+import { createSchemas } from './schemas.ts'
 
 export { registerAttachmentGauges } from './attachment-gauges.ts'
 export type { AttachmentRef, AttachmentWriter, EnsuredAttachment } from './attachment-writer.ts'
@@ -19,7 +20,7 @@ export type { CompiledPlane, DataPlanes, PlaneRef, PlaneReport, TemplateScope, T
 export type DataPlaneParts = {
   readonly client: Client
   readonly environment: WriterEnvironment
-  readonly caches: Pick<Caches, 'contexts' | 'subnets' | 'dataPlanes'>
+  readonly caches: Pick<Caches, 'contexts' | 'subnets' | 'dataPlanes' | 'interfaces' | 'networks'>
   /** Makes a cache that is run and stopped here. */
   readonly createCache: MakeFollowed
   readonly clock: Clock
@@ -43,18 +44,19 @@ export function createDataPlanes(parts: DataPlaneParts): DataPlaneModule {
   const { caches, environment } = parts
   const definitions = createDefinitions(parts)
   const role = createGrantedRole(parts)
-  const kinds = createDynamicKinds({ ...parts, definitions })
+  const schemas = createSchemas({ ...parts, definitions })
+  const kinds = createDynamicKinds({ ...parts, definitions, schemas })
   const planes = createDataPlaneRegistry({ planes: caches.dataPlanes, kinds })
-  const all = { ...parts, planes, kinds, role }
+  const all = { ...parts, definitions, planes, kinds, role }
   // A new role may be the one that lets definitions be read.
   role.onChange(definitions.poke)
   return {
     planes,
     kinds,
     controllers: [createDataPlaneController(all), createNetworkObjectController(all)],
-    attachmentWriter: (controller) => createAttachmentWriter({ environment, kinds, planes, controller }),
+    attachmentWriter: (controller) => createAttachmentWriter({ environment, definitions, kinds, planes, controller }),
     async run(signal) {
-      await Promise.all([definitions.run(signal), role.run(signal), kinds.run(signal)])
+      await Promise.all([definitions.run(signal), role.run(signal), schemas.run(signal), kinds.run(signal)])
     },
   }
 }

@@ -24,17 +24,20 @@ afterEach(async () => {
 /** What definitions say, moved by a test. */
 function definitionsSaying(first: DefinitionState) {
   let state = first
+  let fits = true
   const handlers = new Set<() => void>()
   return {
     stateOf: () => state,
+    fits: () => fits,
     subscribe(_: unknown, handler: () => void) {
       handlers.add(handler)
       return () => handlers.delete(handler)
     },
     poke() {},
     run: async () => {},
-    say(next: DefinitionState) {
+    say(next: DefinitionState, still = true) {
       state = next
+      fits = still
       for (const handler of [...handlers]) handler()
     },
     handlers,
@@ -297,4 +300,25 @@ describe('a kind known by name', () => {
     await turns()
     assert.equal(definitions.handlers.size, 0)
   })
+})
+
+test('a kind whose definition was made anew at once is asked for again, though its watch noticed nothing', async () => {
+  const { clock, wire, kinds, definitions } = start({ definitions: 'established' })
+  const served = wire.on({ path: discovery }, { times: 100 }).answer(resources(wires))
+  wire.on(list('wires'), { times: 100 }).stream([initial], 'stays')
+  const wired = kinds.follow(ref)
+  await turns(12)
+  assert.deepEqual([wired.state, wired.cache?.state], ['served', 'synced'])
+  const asked = served.count
+  definitions.say('established')
+  await turns(12)
+  assert.equal(served.count, asked, 'a change that speaks against nothing')
+
+  definitions.say('established', false)
+  await turns(12)
+  assert.equal(wired.state, 'unserved', 'what discovery still tells of is gone')
+  served.remove()
+  wire.on({ path: discovery }, { times: 100 }).answer(resources({ ...wires, namespaced: false }))
+  await clock.advance(2_000)
+  assert.equal(wired.state, 'not-namespaced')
 })

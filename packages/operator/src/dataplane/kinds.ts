@@ -18,7 +18,10 @@ import {
 } from 'kube-control-loop'
 import type { Definitions } from './definitions.ts'
 import { type Discovered, discover } from './discovery.ts'
+import { later, pause, untilAborted, untilUnserved, type Waker } from './kind-waits.ts'
+import type { Schema } from './openapi.ts'
 import { createReporters } from './reporters.ts'
+import type { Schemas } from './schemas.ts'
 import type { KindRef } from './types.ts'
 
 export type FollowedKind = {
@@ -28,6 +31,8 @@ export type FollowedKind = {
   readonly kind: Kind | undefined
   /** There as soon as the kind was served once; its own state tells whether it is synced. */
   readonly cache: FollowedCache | undefined
+  /** What the server publishes of it; undefined when that is not known. */
+  readonly schema?: Schema | undefined
   /** The field manager that had set a condition of an object of the cache; undefined when that is not known. */
   reporterOf(object: KubeObject, condition: string): string | undefined
 }
@@ -49,7 +54,9 @@ export type DynamicKindsParts = {
   readonly client: Client
   readonly createCache: (kind: Kind, options: Pick<CacheOptions<unknown, unknown>, 'onManagedFields'>) => FollowedCache
   /** Run by whoever made it. */
-  readonly definitions: Definitions
+  readonly definitions: Pick<Definitions, 'stateOf' | 'subscribe' | 'fits'>
+  /** Run by whoever made it. Absent: nothing is known of schemas. */
+  readonly schemas?: Schemas
   readonly clock: Clock
   readonly jitter: Jitter
   readonly log: Logger
@@ -60,7 +67,7 @@ const askAgainMs = [500, 10_000] as const
 /** Delay in ms where only an aggregated API server, which has no definition to watch, could begin to serve the kind. */
 const aggregatedMs = 300_000
 
-type Entry = {
+type Entry = Waker & {
   readonly ref: KindRef
   answered: FollowedKind['state']
   kind: Kind | undefined
@@ -71,9 +78,6 @@ type Entry = {
   /** Begins and ends to follow the server with the cache. */
   follow: () => void
   rest: () => Promise<void>
-  /** There is reason to ask now; kept until the next pause when nothing waits. */
-  wake: () => void
-  woken: boolean
 }
 
 export function createDynamicKinds(parts: DynamicKindsParts): DynamicKinds {
@@ -81,6 +85,11 @@ export function createDynamicKinds(parts: DynamicKindsParts): DynamicKinds {
   const kindHandlers = new Set<(kind: FollowedKind) => void>()
   const objectHandlers = new Set<(kind: FollowedKind, key: Key) => void>()
   let start: ((entry: Entry, view: FollowedKind) => void) | undefined
+  const viewNamed = (ref: KindRef) => entries.get(`${ref.apiVersion} ${ref.kind}`)
+  parts.schemas?.onSchema((ref) => {
+    const known = viewNamed(ref)
+    if (known) told.kind(known.view)
+  })
 
   const told: Told = {
     kind: (view) => {
@@ -97,13 +106,13 @@ export function createDynamicKinds(parts: DynamicKindsParts): DynamicKinds {
       const known = entries.get(id)
       if (known) return known.view
       const entry = createEntry(ref)
-      const view = viewOf(entry)
+      const view = viewOf(entry, parts.schemas)
       entries.set(id, { entry, view })
       start?.(entry, view)
       return view
     },
     poke(ref) {
-      const entry = entries.get(`${ref.apiVersion} ${ref.kind}`)?.entry
+      const entry = viewNamed(ref)?.entry
       entry?.wake()
       if (entry?.cache?.state !== 'synced') entry?.cache?.poke()
     },
@@ -139,7 +148,7 @@ function createEntry({ apiVersion, kind }: KindRef): Entry {
   return entry
 }
 
-function viewOf(entry: Entry): FollowedKind {
+function viewOf(entry: Entry, schemas: Schemas | undefined): FollowedKind {
   return {
     ref: entry.ref,
     get state() {
@@ -150,6 +159,9 @@ function viewOf(entry: Entry): FollowedKind {
     },
     get cache() {
       return entry.cache
+    },
+    get schema() {
+      return schemas?.of(entry.ref)
     },
     reporterOf: (object, condition) => entry.reporterOf(object, condition),
   }
@@ -175,6 +187,8 @@ async function followEntry(
   let asked = 0
   while (!signal.aborted) {
     const found = await answer(parts, entry, signal)
+    // Known before anything is made, or a field that the server drops would be noticed too late.
+    if (found?.state === 'served') await parts.schemas?.known(entry.ref, signal)
     if (signal.aborted) break
     const before = view.state
     if (found) entry.answered = found.state
@@ -183,7 +197,7 @@ async function followEntry(
       asked = 0
       startCache(parts, told, entry, view, found.kind, signal)
       if (before !== view.state) told.kind(view)
-      await untilUnserved(entry, signal)
+      await untilUnserved(entry, parts.definitions, signal)
       await entry.rest()
     } else if (before !== view.state) told.kind(view)
     asked += 1
@@ -198,7 +212,12 @@ async function followEntry(
  * can tell: the server failed to answer, definitions cannot be read, an established one is not served yet (discovery
  * follows it by a moment), or the kind's group has none.
  */
-function pauseMs(definitions: Definitions, ref: KindRef, found: Discovered | undefined, soon: () => number): number | undefined {
+function pauseMs(
+  definitions: Pick<Definitions, 'stateOf'>,
+  ref: KindRef,
+  found: Discovered | undefined,
+  soon: () => number,
+): number | undefined {
   const state = definitions.stateOf(ref)
   if (!found || state === 'unknown') return soon()
   if (state === 'no-group') return aggregatedMs
@@ -206,9 +225,15 @@ function pauseMs(definitions: Definitions, ref: KindRef, found: Discovered | und
 }
 
 /** Undefined when the server could not be asked: what was known before still stands. */
-async function answer({ client, log }: DynamicKindsParts, { ref }: Entry, signal: AbortSignal): Promise<Discovered | undefined> {
+async function answer(
+  { client, definitions, log }: DynamicKindsParts,
+  { ref }: Entry,
+  signal: AbortSignal,
+): Promise<Discovered | undefined> {
   try {
-    return await discover(client, ref, signal)
+    const found = await discover(client, ref, signal)
+    // Discovery trails the definitions: what it still tells of is gone.
+    return found.state === 'served' && !definitions.fits(found.kind) ? { state: 'unserved' } : found
   } catch (error) {
     if (!signal.aborted) log.warn({ err: error, kind: ref.kind, apiVersion: ref.apiVersion }, 'a kind could not be asked for')
     return undefined
@@ -269,62 +294,4 @@ function runnable(cache: FollowedCache, log: Logger, signal: AbortSignal): Pick<
       await last?.ended
     },
   }
-}
-
-/** Resolves when the cache finds the kind gone, or is woken while it has not found it back. */
-function untilUnserved(entry: Entry, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const { cache } = entry
-    const missed = entry.woken && cache?.state === 'unserved'
-    if (!cache || missed || signal.aborted) return resolve()
-    // A kind that has just come back: its cache says so only later.
-    let fresh = cache.state === 'unserved'
-    const finish = () => {
-      undo()
-      entry.wake = later(entry)
-      signal.removeEventListener('abort', finish)
-      resolve()
-    }
-    const undo = cache.onState((state) => {
-      if (state === 'unserved' && !fresh) finish()
-      fresh = false
-    })
-    entry.woken = false
-    entry.wake = () => {
-      if (cache.state !== 'unserved') return
-      finish()
-      entry.woken = true
-    }
-    signal.addEventListener('abort', finish, { once: true })
-  })
-}
-
-/** Nothing waits now: the next pause is cut short. */
-const later = (entry: Entry) => () => {
-  entry.woken = true
-}
-
-/** Ends early when the entry is woken, or was since it last waited, or the signal is aborted. */
-function pause(clock: Clock, ms: number | undefined, entry: Entry, signal: AbortSignal): Promise<'woken' | 'due'> {
-  return new Promise((resolve) => {
-    const finish = (why: 'woken' | 'due') => {
-      cancel?.()
-      entry.woken = false
-      entry.wake = later(entry)
-      signal.removeEventListener('abort', wake)
-      resolve(why)
-    }
-    const wake = () => finish('woken')
-    const cancel = ms === undefined ? undefined : clock.after(ms, () => finish('due'))
-    entry.wake = wake
-    signal.addEventListener('abort', wake, { once: true })
-    if (signal.aborted || entry.woken) wake()
-  })
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { NetworkContext } from '@nso/api'
+import type { Network, NetworkContext } from '@nso/api'
 import type { KubeObject } from 'kube-control-loop'
 import { aContext } from '../../test/objects.ts'
 import { decideNetwork, type NetworkDecision, type SeenNetwork } from './network-object.ts'
@@ -52,6 +52,16 @@ const dual = (spec: Partial<NetworkContext['spec']>) => aContext({ metadata: { u
 
 describe('the network object of a context', () => {
   const table: { says: string; given: Partial<SeenNetwork>; want: Partial<NetworkDecision> & { do: NetworkDecision['do'] } }[] = [
+    {
+      says: 'waits for the Network that its template reads, since it is never changed afterwards',
+      given: { plane: plane({ readsNetwork: true }) },
+      want: { do: 'wait', on: 'Network net' },
+    },
+    {
+      says: 'is made when the Network that its template reads is there',
+      given: { plane: plane({ readsNetwork: true }), network: { metadata: { name: 'net' } } as Network },
+      want: { do: 'create', body: net({ spec: { ranges: ['fd20::/64'] } }) },
+    },
     {
       says: 'is made when its family has a subnet',
       given: {},

@@ -1,10 +1,12 @@
 /**
- * Controller `dataplane-network` (key: network context): one network object of the chosen data plane for each context, made
- * as soon as every family of the context has a subnet, and never changed afterwards.
+ * Controller `dataplane-network` (key: network context): one network object for each context, of the data plane that serves its
+ * location, and of each that still serves an interface there; made as soon as every family of the context has a subnet, and never
+ * changed afterwards.
  * Relies on: nobody else making objects under the context's name; one that exists is left alone.
- * Crash: name and owner come from the context. It deletes nothing: the owner reference collects what the context leaves.
+ * Crash: name and owner come from the context. It deletes nothing: the owner reference collects what the context leaves, and the
+ * end of a DataPlane (release.ts) what that leaves.
  */
-import { managers, type NetworkContext, type Subnet } from '@nso/api'
+import { labels, managers, type Network, type NetworkContext, type Subnet } from '@nso/api'
 import {
   type ChildWriter,
   type Controller,
@@ -23,10 +25,12 @@ import {
   watch,
 } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
+import { planeOf } from '../interface/report.ts'
 import type { DynamicKinds } from './kinds.ts'
 import { ownerOfNetworkObject } from './network-owner.ts'
 import type { DataPlaneRegistry } from './registry.ts'
 import { subnetScope } from './scope.ts'
+import { isGoing, isSameKind } from './serving.ts'
 import { TemplateError } from './template.ts'
 import type { CompiledPlane, TemplateScope } from './types.ts'
 
@@ -34,7 +38,7 @@ export const dataplaneNetwork = 'dataplane-network'
 
 export type NetworkObjectParts = {
   readonly environment: WriterEnvironment
-  readonly caches: Pick<Caches, 'contexts' | 'subnets' | 'dataPlanes'>
+  readonly caches: Pick<Caches, 'contexts' | 'subnets' | 'dataPlanes' | 'networks' | 'interfaces'>
   readonly planes: DataPlaneRegistry
   readonly kinds: DynamicKinds
   readonly recordEvent?: RecordWarning
@@ -48,6 +52,8 @@ export type SeenNetwork = {
   /** Whether the plane's network objects are listed, so that absence means something. */
   readonly listed: boolean
   readonly stored: KubeObject | undefined
+  /** Of the context, while it exists. */
+  readonly network?: Network | undefined
 }
 
 export type NetworkDecision =
@@ -58,7 +64,7 @@ export type NetworkDecision =
   | { do: 'create'; body: KubeObject }
 
 /** Pure. */
-export function decideNetwork({ context, subnets, plane, listed, stored }: SeenNetwork): NetworkDecision {
+export function decideNetwork({ context, subnets, plane, listed, stored, network }: SeenNetwork): NetworkDecision {
   if (context.metadata.deletionTimestamp) return { do: 'nothing' }
   if (!plane) return { do: 'wait', on: `a DataPlane for location ${context.spec.location.name}` }
   if (!plane.networkKind) return { do: 'nothing' }
@@ -69,7 +75,9 @@ export function decideNetwork({ context, subnets, plane, listed, stored }: SeenN
   if (missing.length > 0) return { do: 'wait', on: `a Subnet for ${missing.join(', ')}` }
   if (plane.hindrance) return { do: 'wait', on: `DataPlane ${plane.ref.name}: ${plane.hindrance}` }
   if (!listed) return { do: 'wait', on: `${plane.networkKind.kind} objects being listed` }
-  return rendering(plane, { context, subnets })
+  // It is never changed afterwards: what the template reads must be there.
+  if (plane.readsNetwork && !network) return { do: 'wait', on: `Network ${context.spec.network.name}` }
+  return rendering(plane, { context, subnets, network })
 }
 
 function rendering(plane: CompiledPlane, scope: TemplateScope & { context: NetworkContext }): NetworkDecision {
@@ -94,15 +102,17 @@ function decideStored(stored: KubeObject, context: NetworkContext): NetworkDecis
 
 export function createNetworkObjectController(parts: NetworkObjectParts): Controller {
   const { planes } = parts
-  const { contexts, subnets, dataPlanes } = parts.caches
+  const { contexts, subnets, dataPlanes, networks, interfaces } = parts.caches
   const writers = createWriters(parts)
   const tell = createTeller(parts)
   return {
     name: dataplaneNetwork,
-    needs: [{ cache: contexts }, { cache: subnets }, { cache: dataPlanes }],
+    needs: [{ cache: contexts }, { cache: subnets }, { cache: dataPlanes }, { cache: networks }, { cache: interfaces }],
     watches: [
       watch(contexts, ({ key }) => [key]),
       watch(subnets, ({ before, after }) => [before, after].flatMap((subnet) => (subnet ? [contextKeyOf(subnet)] : []))),
+      // Only one that appears is waited for.
+      watch(networks, ({ key, before }) => (before ? [] : contexts.by('network', key).map(keyOf))),
       { subscribe: (enqueue) => planes.onNetworkObject((key) => enqueue(key)) },
       {
         subscribe: (enqueue) =>
@@ -112,11 +122,22 @@ export function createNetworkObjectController(parts: NetworkObjectParts): Contro
       },
     ],
     async reconcile({ key, signal, log }) {
-      const seen = observe(parts, key)
-      if (!seen) return settled
-      const decision = decideNetwork(seen)
-      tell.about(seen.context, decision, log)
-      return act(decision, { seen, writers, signal })
+      const context = contexts.get(key)
+      if (!context) return settled
+      const decided = planesOf(parts, context).map((plane) => ({
+        plane,
+        decision: decideNetwork(observe(parts, context, plane)),
+      }))
+      tell.about(context, decided.find(({ decision }) => decision.do === 'report')?.decision, log)
+      for (const { plane, decision } of decided) {
+        if (!plane || decision.do !== 'create') continue
+        // It may have been let go of while another object was made; whoever is needed then is woken by that.
+        const now = planes.find(plane.ref)
+        if (!now || isGoing(now)) continue
+        // A plane that goes meanwhile waits for this write, so that it sees and removes what was made.
+        await planes.making(plane.ref, async () => writers(plane)?.create(decision.body, signal))
+      }
+      return outcomeOf(decided.map(({ decision }) => decision))
     },
     forget: tell.forget,
   }
@@ -126,9 +147,9 @@ export function createNetworkObjectController(parts: NetworkObjectParts): Contro
 function createTeller({ recordEvent }: NetworkObjectParts) {
   const told = new Map<Key, string>()
   return {
-    about(context: NetworkContext, decision: NetworkDecision, log: Logger): void {
+    about(context: NetworkContext, decision: NetworkDecision | undefined, log: Logger): void {
       const key = keyOf(context)
-      if (decision.do !== 'report') return void told.delete(key)
+      if (decision?.do !== 'report') return void told.delete(key)
       const { reason, message } = decision
       const episode = `${context.metadata.uid} ${reason} ${message}`
       if (told.get(key) === episode) return
@@ -142,10 +163,27 @@ function createTeller({ recordEvent }: NetworkObjectParts) {
 
 const contextKeyOf = ({ spec, metadata }: Subnet): Key => keyFor(spec.networkContext.name, metadata.namespace)
 
-function observe({ caches: { contexts, subnets }, planes, kinds }: NetworkObjectParts, key: Key): SeenNetwork | undefined {
-  const context = contexts.get(key)
-  if (!context) return undefined
-  const plane = planes.choose(context.spec.location.name)
+/** The plane of the location, and others of another network kind that keep an interface there though the location is not theirs any more. */
+function planesOf(
+  { caches, planes }: NetworkObjectParts,
+  { spec, metadata }: NetworkContext,
+): readonly (CompiledPlane | undefined)[] {
+  const found: (CompiledPlane | undefined)[] = [planes.choose(spec.location.name)]
+  for (const nic of caches.interfaces.by('network', keyFor(spec.network.name, metadata.namespace))) {
+    const plane = nic.metadata.labels?.[labels.location] === spec.location.name ? planeOf(nic, planes) : undefined
+    const { networkKind } = plane ?? {}
+    if (!networkKind || !plane || isGoing(plane)) continue
+    if (!found.some((known) => known?.networkKind && isSameKind(known.networkKind, networkKind))) found.push(plane)
+  }
+  return found
+}
+
+function observe(
+  { caches: { subnets, networks }, kinds }: NetworkObjectParts,
+  context: NetworkContext,
+  plane: CompiledPlane | undefined,
+): SeenNetwork {
+  const key = keyOf(context)
   const cache = plane?.networkKind && kinds.follow(plane.networkKind).cache
   return {
     context,
@@ -153,31 +191,22 @@ function observe({ caches: { contexts, subnets }, planes, kinds }: NetworkObject
     plane,
     listed: cache?.state === 'synced' || cache?.state === 'stale',
     stored: cache?.get(key),
+    network: networks.get(keyFor(context.spec.network.name, context.metadata.namespace)),
   }
 }
 
-type Acting = {
-  seen: SeenNetwork
-  writers: (plane: CompiledPlane) => Pick<ChildWriter<unknown, unknown>, 'create'> | undefined
-  signal: AbortSignal
-}
+type WriterOf = (plane: CompiledPlane) => Pick<ChildWriter<unknown, unknown>, 'create'> | undefined
 
-async function act(decision: NetworkDecision, { seen, writers, signal }: Acting): Promise<Outcome> {
-  switch (decision.do) {
-    case 'nothing':
-      return settled
-    case 'wait':
-      return waiting(decision.on)
-    case 'report':
-      return waiting(decision.message)
-    case 'create':
-      await (seen.plane && writers(seen.plane))?.create(decision.body, signal)
-      return settled
+function outcomeOf(decisions: readonly NetworkDecision[]): Outcome {
+  for (const decision of decisions) {
+    if (decision.do === 'wait') return waiting(decision.on)
+    if (decision.do === 'report') return waiting(decision.message)
   }
+  return settled
 }
 
 /** One writer for each kind, made when the kind is served. */
-function createWriters({ environment, kinds }: NetworkObjectParts): Acting['writers'] {
+function createWriters({ environment, kinds }: NetworkObjectParts): WriterOf {
   const writers = new Map<Kind, Pick<ChildWriter<unknown, unknown>, 'create'>>()
   return ({ networkKind }) => {
     const { kind, cache } = networkKind ? kinds.follow(networkKind) : {}
@@ -193,6 +222,7 @@ function createWriters({ environment, kinds }: NetworkObjectParts): Acting['writ
       controller: dataplaneNetwork,
       manager,
       mayBeUnserved: true,
+      strict: true,
       writes,
     })
     writers.set(kind, writer)

@@ -4,9 +4,9 @@ import type { Client, Kind } from 'kube-control-loop'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'patch' | 'delete'
 
-/** What is done with attachments; network objects are made and never changed. */
+/** What is done with attachments; network objects are made, never changed, and deleted with their DataPlane. */
 export const attachmentVerbs: readonly Verb[] = ['get', 'list', 'watch', 'create', 'patch', 'delete']
-export const networkVerbs: readonly Verb[] = ['get', 'list', 'watch', 'create']
+export const networkVerbs: readonly Verb[] = ['get', 'list', 'watch', 'create', 'delete']
 
 export type Needed = { readonly kind: Kind; readonly verbs: readonly Verb[] }
 

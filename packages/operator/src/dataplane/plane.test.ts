@@ -156,7 +156,8 @@ describe('what a plane says of an interface', () => {
     const networkObject = { apiVersion: 'x', kind: 'Net', metadata: { name: 'net-here', namespace: 'default' }, spec: {} }
     const taken = { ...scope, networkObject }
     const missing = plane.translate({ interface: nic, attachment: undefined, scope: taken })
-    assert.equal(missing.prepared.message, `DataPlane toy: Wire default/web-0 does not exist yet; ${message}`)
+    assert.equal(missing.prepared.message, `DataPlane toy: nothing is made for default/web-0: ${message}`)
+    assert.deepEqual([missing.prepared.status, missing.prepared.reason], ['False', 'NetworkObjectForeign'])
     assert.equal(missing.programmed.message, missing.prepared.message, 'a plane that reports no programming: they are one')
     const silent = plane.translate({ interface: nic, attachment: wire(nic, {}), scope: taken })
     assert.ok(silent.prepared.message.endsWith(`: no report yet; ${message}`), silent.prepared.message)
@@ -233,4 +234,71 @@ test('a DataPlane that an older schema let in gives errors and harms nothing', (
     const { errors } = compileSpec(odd as unknown as DataPlane['spec'])
     assert.ok(errors.length > 0, JSON.stringify(odd))
   }
+})
+
+describe('a plane whose published schema speaks against its templates', () => {
+  const schemaOf = (spec: string[], status: string[]) => {
+    const map = (names: string[]) => ({ type: 'object', properties: Object.fromEntries(names.map((name) => [name, {}])) })
+    return { type: 'object', properties: { spec: map(spec), status: map(status) } }
+  }
+  const known = (spec: string[], status: string[]) =>
+    ({ ...followed('served', 'synced'), schema: schemaOf(spec, status) }) satisfies FollowedKind
+  const nic = anInterface({ status: { ...said, vpc: 'told before' } })
+  const owner = { apiVersion: 'x', kind: 'NetworkInterface', name: 'web-0', uid: 'nic-uid', controller: true }
+  const attachment = (status: object): KubeObject => ({
+    apiVersion: 'planes.example.dev/v1',
+    kind: 'Wire',
+    metadata: { name: 'web-0', namespace: 'default', uid: 'a-1', generation: 1, ownerReferences: [owner] },
+    spec: {},
+    status,
+  })
+  const translated = (kind: FollowedKind, status: object) => {
+    const { plane } = planeOf({ kind })
+    return plane.translate({ interface: nic, attachment: attachment(status), scope: { interface: nic, subnets: [] } })
+  }
+  const conditions = [{ type: 'Ready', status: 'False', reason: 'Busy', message: 'x', observedGeneration: 1 }]
+
+  test('is hindered by the first of them, and sound again with another schema', () => {
+    const { plane } = planeOf({ kind: known(['mtu'], ['conditions', 'wire']) })
+    assert.deepEqual(
+      plane.unknownFields.map(({ path }) => path),
+      ['spec.attachment.spec.to'],
+    )
+    assert.match(plane.hindrance ?? '', /^spec\.attachment\.spec\.to: Wire .* has no field spec\.to/)
+    assert.equal(plane.unknownFields, plane.unknownFields, 'it is checked once')
+    assert.equal(planeOf({ kind: known(['mtu', 'to'], ['conditions', 'wire']) }).plane.hindrance, undefined)
+  })
+  test('still says what is reported', () => {
+    const report = translated(known(['mtu'], ['conditions', 'wire']), { conditions, wire: 'w-1' })
+    assert.deepEqual([report.prepared.status, report.prepared.reason, report.vpc], ['False', 'Busy', 'w-1'])
+  })
+  test('repeats the identifier that can no longer be read, and no condition', () => {
+    const report = translated(known(['mtu', 'to'], ['conditions']), { conditions })
+    assert.deepEqual([report.prepared.status, report.prepared.reason, report.vpc], ['False', 'Busy', 'told before'])
+  })
+  test('repeats everything when there is no place for conditions', () => {
+    const report = translated(known(['mtu', 'to'], ['wire']), {})
+    assert.deepEqual([report.prepared.status, report.prepared.reason, report.vpc], ['True', 'AttachmentReady', 'told before'])
+  })
+  test('but nothing about an attachment that is not there', () => {
+    const { plane } = planeOf({ kind: known(['mtu', 'to'], ['wire']) })
+    const report = plane.translate({ interface: nic, attachment: undefined, scope: { interface: nic, subnets: [] } })
+    assert.deepEqual([report.prepared.status, report.prepared.reason], ['Unknown', 'Pending'])
+  })
+})
+
+test('a template of the network sees what is there before any interface', () => {
+  const network = (facts: object) => ({ network: { apiVersion: 'planes.example.dev/v1', kind: 'Net', spec: { facts } } })
+  const errors = (facts: object) => compileSpec({ ...spec, ...network(facts) }).errors.map(({ message }) => message)
+  assert.deepEqual(errors({ a: '${context.metadata.name}${subnets.size()}${network.metadata.name}' }), [])
+  assert.deepEqual(errors({ a: '${subnets.map(interface, interface.cidr)}' }), [], 'a name that a macro binds')
+  for (const variable of ['interface', 'claim', 'attachment', 'networkObject']) {
+    const why = 'the object of a network is made before any interface: only context, subnets and network are there'
+    assert.deepEqual(errors({ a: `\${${variable}.metadata.name}` }), [
+      `spec.network.spec.facts.a, column 3: ${variable} is not there: ${why}`,
+    ])
+  }
+  assert.match(errors({ a: '${nobody}' })[0] ?? '', /Unknown variable: nobody/)
+  assert.equal(planeOf({ spec: network({ a: '${network.metadata.name}' }) }).plane.readsNetwork, true)
+  assert.equal(planeOf({ spec: network({ a: '${context.metadata.name}' }) }).plane.readsNetwork, false)
 })

@@ -1,12 +1,14 @@
 /** One DataPlane object, compiled: its templates, its kinds, and what keeps it from being used. */
 import type { DataPlane } from '@nso/api'
 import { type Key, type KubeObject, keyOf } from 'kube-control-loop'
-import { absent, type CelScope, celScope } from './cel.ts'
+import { absent, type CelScope, celScope, ofNetworks } from './cel.ts'
 import type { DynamicKinds, FollowedKind } from './kinds.ts'
 import { ownerOfNetworkObject } from './network-owner.ts'
+import type { Schema } from './openapi.ts'
 import { type CompiledObject, compileObject } from './render.ts'
 import { type ReportSource, standingReport, translateReport } from './report.ts'
-import { compileTemplate, type Template, TemplateError } from './template.ts'
+import { unknownFields } from './served-fields.ts'
+import { compileTemplate, type FieldRead, type Template, TemplateError } from './template.ts'
 import type { CompiledPlane, KindRef, PlaneReport } from './types.ts'
 
 /** What a DataPlane's spec alone decides; compiled once for each spec. */
@@ -18,6 +20,8 @@ export type CompiledSpec = {
   readonly preparedCondition: string
   readonly programmedCondition: string | undefined
   readonly errors: readonly TemplateError[]
+  /** What all expressions read. */
+  readonly reads: readonly FieldRead[]
   /** Kinds that NSO refuses to make for anyone. */
   readonly refusedKinds: readonly string[]
 }
@@ -26,7 +30,7 @@ export type CompiledSpec = {
 export function compileSpec(spec: DataPlane['spec']): CompiledSpec {
   const { attachment: source, network: networkSource, report } = (spec ?? {}) as Partial<DataPlane['spec']>
   const attachment = compileObject(source ?? {}, 'spec.attachment')
-  const network = networkSource && compileObject(networkSource, 'spec.network')
+  const network = networkSource && compileObject(networkSource, 'spec.network', ofNetworks)
   const vpc = compileTemplate(report?.vpc, 'spec.report.vpc')
   const podNetwork = compileTemplate(report?.podNetwork, 'spec.report.podNetwork')
   return {
@@ -41,6 +45,7 @@ export function compileSpec(spec: DataPlane['spec']): CompiledSpec {
       ...(report?.prepared?.condition ? [] : [new TemplateError('spec.report.prepared.condition', undefined, 'is missing')]),
       ...[attachment, network, vpc, podNetwork].flatMap((part) => part?.errors ?? []),
     ],
+    reads: [attachment, network, vpc, podNetwork].flatMap((part) => part?.reads ?? []),
     refusedKinds: [source && attachment, network].flatMap((part) =>
       part && !isAllowed(part) ? [`${part.kind} (${part.apiVersion})`] : [],
     ),
@@ -84,13 +89,19 @@ export function createPlane(parts: PlaneParts): CompiledPlane {
     return part
   }
   const followed = (part: CompiledObject | undefined) => (part && isAllowed(part) ? kinds.follow(part) : undefined)
+  const checked = createFieldCheck(object, compiled)
   const plane: CompiledPlane = {
     ref: { name: object.metadata.name, uid: object.metadata.uid ?? '' },
     object,
     attachmentKind: kindRef(compiled.attachment),
     networkKind: compiled.network && kindRef(compiled.network),
+    readsNetwork: compiled.network?.reads.some(({ names }) => names[0] === 'network') ?? false,
+    get unknownFields() {
+      return checked(followed(compiled.attachment)?.schema, followed(compiled.network)?.schema)
+    },
     get hindrance() {
-      return hindranceOf(compiled, [followed(compiled.attachment), followed(compiled.network)]) ?? parts.denied()
+      const served = hindranceOf(compiled, [followed(compiled.attachment), followed(compiled.network)])
+      return served ?? plane.unknownFields[0]?.message ?? parts.denied()
     },
     get attachments() {
       return followed(compiled.attachment)?.cache
@@ -104,6 +115,21 @@ export function createPlane(parts: PlaneParts): CompiledPlane {
     translate: (given) => translate(parts, plane, followed(compiled.attachment), given),
   }
   return plane
+}
+
+/** Checks once for each pair of schemas. */
+function createFieldCheck({ spec }: DataPlane, { attachment, network, reads, errors }: CompiledSpec) {
+  let last: { of: readonly unknown[]; found: readonly TemplateError[] } | undefined
+  return (ofAttachment: Schema | undefined, ofNetwork: Schema | undefined): readonly TemplateError[] => {
+    if (errors.length > 0) return []
+    if (last?.of[0] === ofAttachment && last?.of[1] === ofNetwork && last) return last.found
+    const found = unknownFields(spec, reads, {
+      attachment: { ref: kindRef(attachment), schema: ofAttachment },
+      network: network && { ref: kindRef(network), schema: ofNetwork },
+    })
+    last = { of: [ofAttachment, ofNetwork], found }
+    return found
+  }
 }
 
 const kindRef = ({ apiVersion, kind }: KindRef): KindRef => ({ apiVersion, kind })
@@ -123,7 +149,9 @@ type Given = Parameters<CompiledPlane['translate']>[0]
 function translate(parts: PlaneParts, plane: CompiledPlane, kind: FollowedKind | undefined, given: Given): PlaneReport {
   const { compiled } = parts
   const refused = parts.refused?.(keyOf(given.interface))
-  const standing = !isKnown(plane, kind) && standingReport(given.interface)
+  const lost = new Set(plane.unknownFields.map(({ path }) => path))
+  const isLost = (path: string) => lost.has(path) || isBroken(compiled, path)
+  const standing = (!isKnown(plane, kind) || (isOwn(given) && losesConditions(lost))) && standingReport(given.interface)
   if (standing) return standing
   const attachment = isOwn(given) ? given.attachment : undefined
   const scope = celScope({ ...given.scope, interface: given.interface, attachment })
@@ -133,9 +161,13 @@ function translate(parts: PlaneParts, plane: CompiledPlane, kind: FollowedKind |
     attachment: given.attachment,
     served: kind && isAnswered(kind) ? kind.state === 'served' : undefined,
     reporterOf: (condition) => given.attachment && kind?.reporterOf(given.attachment, condition),
-    hindrance: given.attachment ? undefined : (plane.hindrance ?? renderingProblem(plane, given) ?? refused),
-    note: foreignNetworkObject(given.scope) ?? (given.attachment && refused),
-    vpc: attachment && reportedValue(compiled.vpc, scope),
+    hindrance: given.attachment
+      ? undefined
+      : (plane.hindrance ?? renderingProblem(plane, given) ?? goingNetworkObject(given.scope)),
+    refused,
+    foreignNetworkObject: foreignNetworkObject(given.scope),
+    note: given.attachment && refused,
+    vpc: attachment && (isLost('spec.report.vpc') ? given.interface.status?.vpc : reportedValue(compiled.vpc, scope)),
     podNetwork: attachment && reportedValue(compiled.podNetwork, scope),
   })
 }
@@ -145,15 +177,31 @@ function translate(parts: PlaneParts, plane: CompiledPlane, kind: FollowedKind |
  * says is repeated, since it would only be taken back and said again.
  */
 function isKnown({ hindrance }: CompiledPlane, kind: FollowedKind | undefined): boolean {
-  if (hindrance !== undefined) return true
-  return kind?.cache !== undefined && kind.cache.state !== 'starting'
+  if (kind?.state === 'asking') return false
+  if (kind?.state === 'served' && kind.cache) return kind.cache.state !== 'starting'
+  return hindrance !== undefined
 }
 
-/** While someone else's object has the network's name, the data plane may never report: people are told why. */
-function foreignNetworkObject({ context, networkObject }: Given['scope']): string | undefined {
-  const owner = context && networkObject && ownerOfNetworkObject(networkObject, context)
+/** What a schema has lost is no word of the data plane: what was reported before it did still stands. */
+const losesConditions = (lost: ReadonlySet<string>): boolean =>
+  lost.has('spec.report.prepared.condition') || lost.has('spec.report.programmed.condition')
+
+/** While someone else's object has the network's name, nothing is attached to it, and the data plane may never report. */
+function foreignNetworkObject(scope: Given['scope']): string | undefined {
+  const owner = networkOwner(scope)
   return owner?.is === 'foreign' ? owner.message : undefined
 }
+
+function goingNetworkObject(scope: Given['scope']): string | undefined {
+  const owner = networkOwner(scope)
+  return owner?.is === 'going' ? `${owner.says} must be gone first` : undefined
+}
+
+const networkOwner = ({ context, networkObject }: Given['scope']) =>
+  context && networkObject && ownerOfNetworkObject(networkObject, context)
+
+/** What was read before a template was broken stands until it is mended. */
+const isBroken = ({ errors }: CompiledSpec, path: string): boolean => errors.some((error) => error.path === path)
 
 const isAnswered = ({ state }: FollowedKind): boolean => state !== 'asking' && state !== 'unknown'
 

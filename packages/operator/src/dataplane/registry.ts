@@ -1,11 +1,13 @@
 /** All DataPlanes as the cache holds them, compiled, and what wakes those who use them. */
-import type { DataPlane } from '@nso/api'
+import { isDeepStrictEqual } from 'node:util'
+import { type DataPlane, finalizers } from '@nso/api'
 import type { Key } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
+import { isKnownContract } from './capabilities.ts'
 import { chooseFor } from './choose.ts'
 import type { DynamicKinds, FollowedKind } from './kinds.ts'
 import { type CompiledSpec, compileSpec, createPlane, isAllowed } from './plane.ts'
-import type { CompiledPlane, DataPlanes, KindRef } from './types.ts'
+import type { CompiledPlane, DataPlanes, KindRef, PlaneNews, PlaneRef } from './types.ts'
 
 export type KnownPlane = {
   readonly object: DataPlane
@@ -16,8 +18,13 @@ export type KnownPlane = {
 export type DataPlaneRegistry = DataPlanes & {
   /** The plane under a name, accepted or not. */
   get(name: string): KnownPlane | undefined
-  /** Planes whose templates are sound: those that may be chosen. */
+  /** Planes that may be chosen once they hold the finalizer: sound templates, a known contract, not being deleted. */
   sound(): readonly KnownPlane[]
+  /** All planes, of any state. */
+  all(): readonly KnownPlane[]
+  /** Makes an object for a plane: until that ended, `isMaking` says so, and the plane is not let go of. */
+  making<R>(ref: PlaneRef, make: () => Promise<R>): Promise<R>
+  isMaking(ref: PlaneRef): boolean
   /** Records what a review of permissions found missing; undefined: nothing. Tells `onPlane` when that changes. */
   setDenied(name: string, denied: string | undefined): void
   /**
@@ -47,10 +54,11 @@ export function createDataPlaneRegistry({
   const entries = new Map<string, Entry>()
   const attachment = handlers<Key>()
   const network = handlers<Key>()
-  const plane = handlers<CompiledPlane['ref']>()
+  const plane = handlers<PlaneNews>()
   const suspicion = handlers<string>()
   const attachmentKinds = new Map<string, KindRef>()
   const refusals = new Map<string, string>()
+  const inHand = new Map<string, number>()
   const refusalId = ({ apiVersion, kind }: KindRef, key: Key) => `${apiVersion} ${kind} ${key}`
 
   const take = (object: DataPlane): boolean => {
@@ -64,18 +72,19 @@ export function createDataPlaneRegistry({
     for (const ref of kindsOf(known.plane)) kinds.follow(ref)
     const { attachmentKind } = known.plane
     if (isAllowed(attachmentKind)) attachmentKinds.set(`${attachmentKind.apiVersion} ${attachmentKind.kind}`, attachmentKind)
-    return !same || entry?.known.object.metadata.deletionTimestamp !== object.metadata.deletionTimestamp
+    return !same || !entry || lifeOf(entry.known.object) !== lifeOf(object)
   }
 
   planes.subscribe(({ key, after, before }) => {
     if (after && take(after)) {
       for (const ref of kindsOf(entries.get(key)?.known.plane)) kinds.poke(ref)
-      if (before && before.metadata.uid !== after.metadata.uid) plane.tell(refOf(before))
-      plane.tell(refOf(after))
+      const isNew = before?.metadata.uid !== after.metadata.uid
+      if (before && isNew) plane.tell({ ...refOf(before), servedToo: true })
+      plane.tell({ ...refOf(after), servedToo: isNew || !isDeepStrictEqual(usedBy(before), usedBy(after)) })
     }
     if (!after && before) {
       entries.delete(key)
-      plane.tell(refOf(before))
+      plane.tell({ ...refOf(before), servedToo: true })
     }
   })
   for (const object of planes.values()) take(object)
@@ -89,27 +98,46 @@ export function createDataPlaneRegistry({
   kinds.onKind((kind) => {
     for (const { known } of entries.values()) {
       if (!kindsOf(known.plane).some((ref) => isSame(ref, kind.ref))) continue
-      plane.tell(known.plane.ref)
+      plane.tell({ ...known.plane.ref, servedToo: true })
       // A watch that fails may be one that is no longer permitted.
       if (kind.cache?.state === 'stale') suspicion.tell(known.plane.ref.name)
     }
   })
 
-  const sound = () => [...entries.values()].map(({ known }) => known).filter(isSound)
+  const all = () => [...entries.values()].map(({ known }) => known)
+  const sound = () => all().filter(isSound)
+  const prospect = (location: string) => chooseFor(sound().map(choosable), location)?.plane
   return {
-    choose: (location) => chooseFor(sound().map(choosable), location)?.plane,
+    choose(location) {
+      const plane = prospect(location)
+      return plane && isHeld(plane.object) ? plane : undefined
+    },
+    prospect,
+    contender: (location) => (prospect(location) ? undefined : chooseFor(all().map(choosable), location)?.plane),
     find({ name, uid }) {
       const known = entries.get(name)?.known
       return known?.plane.ref.uid === uid ? known.plane : undefined
     },
     get: (name) => entries.get(name)?.known,
     sound,
+    all,
+    async making({ uid }, make) {
+      inHand.set(uid, (inHand.get(uid) ?? 0) + 1)
+      try {
+        return await make()
+      } finally {
+        const left = (inHand.get(uid) ?? 1) - 1
+        if (left > 0) inHand.set(uid, left)
+        else inHand.delete(uid)
+      }
+    },
+    isMaking: ({ uid }) => inHand.has(uid),
     setDenied(name, denied) {
       const entry = entries.get(name)
       if (!entry || entry.denied === denied) return
       entry.denied = denied
       if (denied === undefined) for (const ref of kindsOf(entry.known.plane)) kinds.poke(ref)
-      plane.tell(entry.known.plane.ref)
+      plane.tell({ ...entry.known.plane.ref, servedToo: true })
     },
     setRefused(kind, key, why) {
       const id = refusalId(kind, key)
@@ -145,8 +173,21 @@ function handlers<T>(): { add(handler: (value: T) => void): () => void; tell(val
   }
 }
 
-const isSound = ({ object, compiled }: KnownPlane): boolean =>
-  compiled.errors.length === 0 && compiled.refusedKinds.length === 0 && object.metadata.deletionTimestamp === undefined
+const isSound = ({ object, compiled, plane }: KnownPlane): boolean =>
+  compiled.errors.length === 0 &&
+  plane.unknownFields.length === 0 &&
+  compiled.refusedKinds.length === 0 &&
+  isKnownContract(object) &&
+  object.metadata.deletionTimestamp === undefined
+
+/** The finalizer keeps the DataPlane readable for as long as it serves somebody, so nobody is given to one without. */
+export const isHeld = ({ metadata }: DataPlane): boolean => metadata.finalizers?.includes(finalizers.dataPlane) ?? false
+
+/** What of its metadata concerns those whom it serves. */
+const lifeOf = (object: DataPlane): string => `${object.metadata.deletionTimestamp ?? ''} ${isHeld(object)}`
+
+/** What attachments are made and read by. */
+const usedBy = (object: DataPlane | undefined) => [object?.spec?.attachment, object?.spec?.network, object?.spec?.report]
 
 const choosable = ({ object, plane }: KnownPlane) => ({ metadata: object.metadata, spec: object.spec, plane })
 

@@ -1,8 +1,8 @@
 /** Bodies of the objects that NSO makes for a data plane: the template's spec and metadata, under our name and ownership. */
 import type { KubeObject, OwnerReference } from 'kube-control-loop'
-import { absent, type CelScope, type Json } from './cel.ts'
+import { absent, type CelScope, everything, type Json, type Offered } from './cel.ts'
 import type { Rendered } from './patch.ts'
-import { compileTemplate, type Template, TemplateError } from './template.ts'
+import { compileTemplate, type FieldRead, type Template, TemplateError } from './template.ts'
 
 /** One object template of a DataPlane as its administrator writes it. */
 export type ObjectTemplate = {
@@ -16,16 +16,18 @@ export type CompiledObject = {
   readonly apiVersion: string
   readonly kind: string
   readonly errors: readonly TemplateError[]
+  /** What its expressions read. */
+  readonly reads: readonly FieldRead[]
   /** `owner` gives name, namespace and the controlling reference. Throws TemplateError with a message for people. */
   render(owner: KubeObject, scope: CelScope): Rendered
 }
 
 /** `path` is where the template stands in the DataPlane, for messages. */
-export function compileObject(source: Partial<ObjectTemplate>, path: string): CompiledObject {
+export function compileObject(source: Partial<ObjectTemplate>, path: string, offered: Offered = everything): CompiledObject {
   const { apiVersion = '', kind = '' } = source
   const part = (value: unknown, name: string, pointer: string) => ({
     path: `${path}.${name}`,
-    ...compileTemplate(value, `${path}.${name}`, pointer),
+    ...compileTemplate(value, `${path}.${name}`, pointer, offered),
   })
   const spec = part(source.spec, 'spec', '/spec')
   const labels = part(source.metadata?.labels, 'metadata.labels', '/metadata/labels')
@@ -35,6 +37,7 @@ export function compileObject(source: Partial<ObjectTemplate>, path: string): Co
     apiVersion,
     kind,
     errors: [spec, labels, annotations, finalizers].flatMap(({ errors }) => errors),
+    reads: [spec, labels, annotations, finalizers].flatMap(({ reads }) => reads),
     render(owner, scope) {
       const leftOut: string[] = []
       const metadata = {

@@ -131,6 +131,32 @@ describe('Prepared and Programmed', () => {
       programmed: ['Unknown', 'ContractViolation'],
     },
     {
+      says: 'do not pass on a condition without status, a message that is no text, nor a generation that is no number',
+      given: translate(
+        attachment({
+          conditions: [
+            { ...ready, message: ['x'] },
+            { ...advertised, observedGeneration: '2' },
+          ],
+        }),
+      ),
+      prepared: ['Unknown', 'ContractViolation', `${says}: condition Ready has a message that is no text`],
+      programmed: ['Unknown', 'ContractViolation', `${says}: condition Programmed has an observedGeneration that is no integer`],
+    },
+    {
+      says: 'pass on a condition whose message is left out or null',
+      given: translate(
+        attachment({
+          conditions: [
+            { ...ready, message: null },
+            { ...advertised, message: undefined },
+          ],
+        }),
+      ),
+      prepared: ['True', 'AttachmentReady', `${says}: `],
+      programmed: ['True', 'Advertised', `${says}: `],
+    },
+    {
       says: 'do not pass on conditions that are no list',
       given: translate(attachment({ conditions: { Ready: true } })),
       prepared: ['Unknown', 'ContractViolation'],
@@ -192,6 +218,48 @@ describe('Prepared and Programmed', () => {
       given: translate(attachment({ conditions: [ready, advertised] }, { deletionTimestamp: '2026-01-01T00:00:00Z' })),
       prepared: ['Unknown', 'Pending', `${says}: is being deleted`],
       programmed: ['True', 'Advertised'],
+    },
+    {
+      says: 'are not stale because a deletion has begun, which counts as a generation of its own',
+      given: translate(
+        attachment({ conditions: [ready, advertised] }, { deletionTimestamp: '2026-01-01T00:00:00Z', generation: 3 }),
+      ),
+      prepared: ['Unknown', 'Pending', `${says}: is being deleted`],
+      programmed: ['True', 'Advertised'],
+    },
+    {
+      says: 'are stale in a deletion, too, when the attachment had changed before',
+      given: translate(
+        attachment({ conditions: [ready, advertised] }, { deletionTimestamp: '2026-01-01T00:00:00Z', generation: 4 }),
+      ),
+      prepared: ['Unknown', 'ReportStale'],
+      programmed: ['Unknown', 'ReportStale'],
+    },
+    {
+      says: 'believe a report without any generation in the deletion of an attachment that never changed',
+      given: translate(
+        attachment(
+          { conditions: [{ ...advertised, observedGeneration: undefined }] },
+          { deletionTimestamp: '2026-01-01T00:00:00Z', generation: 2 },
+        ),
+      ),
+      prepared: ['Unknown', 'Pending'],
+      programmed: ['True', 'Advertised'],
+    },
+    {
+      says: 'say in whose words the API server refuses the attachment',
+      given: translate(undefined, { refused: 'the API server refuses it: mtu is too large' }),
+      prepared: [
+        'False',
+        'AttachmentRefused',
+        'DataPlane galactic: VPCAttachment default/web-0: the API server refuses it: mtu is too large',
+      ],
+      programmed: ['Unknown', 'AwaitingDataPlane'],
+    },
+    {
+      says: 'do not call refused what cannot be asked for now',
+      given: translate(undefined, { refused: 'it was refused', hindrance: 'NSO may not create it' }),
+      prepared: ['Unknown', 'Pending'],
     },
     {
       says: 'say that the kind is not served',
@@ -262,6 +330,8 @@ describe('references and identifiers', () => {
   test('are not reported when they are no text', () => {
     assert.equal(translate(attachment({}), { vpc: 7 }).vpc, undefined)
     assert.equal(translate(attachment({}), { vpc: '' }).vpc, undefined)
+    assert.equal(translate(attachment({}), { vpc: 'x'.repeat(254) }).vpc, undefined)
+    assert.equal(translate(attachment({}), { vpc: 'x'.repeat(253) }).vpc?.length, 253)
   })
 })
 

@@ -28,6 +28,10 @@ export type Reported = {
   readonly hindrance?: string | undefined
   /** The field manager that had set a condition of the attachment, where known. */
   readonly reporterOf?: (condition: string) => string | undefined
+  /** Whose the object under the network's name is, for people, when it is somebody else's. */
+  readonly foreignNetworkObject?: string | undefined
+  /** Why the API server takes the attachment in no form, for people. */
+  readonly refused?: string | undefined
   /** What else people should know as long as the interface is not prepared. */
   readonly note?: string | undefined
   /** Values of the DataPlane's `report` templates; anything but a non-empty string counts as not reported. */
@@ -41,8 +45,8 @@ const reasonPattern = /^[A-Z][A-Za-z0-9]{0,127}$/
 const longestMessage = 32768
 
 /** No accepted DataPlane serves the location. */
-export function reportWithoutPlane(location: string): PlaneReport {
-  const message = `No accepted DataPlane serves location ${location}`
+export function reportWithoutPlane(location: string, why?: string): PlaneReport {
+  const message = `No accepted DataPlane serves location ${location}${why === undefined ? '' : `: ${why}`}`
   return {
     ...nothing,
     prepared: { status: 'False', reason: 'NoDataPlane', message },
@@ -72,8 +76,9 @@ const nothing = { vpc: undefined, attachmentRef: undefined, podNetwork: undefine
 export function translateReport(reported: Reported): PlaneReport {
   const report = translated(reported)
   const { status, message } = report.prepared
-  if (!reported.note || status === 'True') return report
-  const prepared = { ...report.prepared, message: bounded(`${message}; ${reported.note}`) }
+  const note = (reported.attachment && reported.foreignNetworkObject) ?? reported.note
+  if (!note || status === 'True') return report
+  const prepared = { ...report.prepared, message: bounded(`${message}; ${note}`) }
   return { ...report, prepared, programmed: reported.source.programmedCondition ? report.programmed : mirrored(prepared) }
 }
 
@@ -82,6 +87,14 @@ function translated(reported: Reported): PlaneReport {
   if (reported.served === false) {
     const message = `DataPlane ${source.plane}: kind ${source.kind} (${source.apiGroup}) is not installed`
     return withoutReport(source, { status: 'False', reason: 'DataPlaneNotInstalled', message })
+  }
+  if (!attachment && reported.foreignNetworkObject) {
+    const message = `DataPlane ${source.plane}: nothing is made for ${nameOf(reported)}: ${reported.foreignNetworkObject}`
+    return withoutReport(source, { status: 'False', reason: 'NetworkObjectForeign', message: bounded(message) })
+  }
+  if (!attachment && reported.refused && !reported.hindrance) {
+    const message = bounded(`DataPlane ${source.plane}: ${source.kind} ${nameOf(reported)}: ${reported.refused}`)
+    return withoutReport(source, { status: 'False', reason: 'AttachmentRefused', message })
   }
   if (!attachment) {
     const why = reported.hindrance ? `: ${reported.hindrance}` : ''
@@ -184,6 +197,12 @@ export function reportedWhen(attachment: KubeObject, type: string): 'never' | 'e
   return staleness(attachment, found) === undefined ? 'since' : 'earlier'
 }
 
+/** Whether what the data plane says of a condition, if anything, is against the contract. */
+export function breaksContract(attachment: KubeObject, type: string): boolean {
+  const said = judged({ attachment, says: '', from: () => ({}) }, type)
+  return said !== 'not reported' && said.reason === 'ContractViolation'
+}
+
 type Fields = { readonly [key: string]: unknown }
 
 const isMap = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -199,8 +218,15 @@ function findCondition(status: unknown, type: string): Fields | 'malformed' | un
 }
 
 function breachIn(condition: Fields, type: string): string | undefined {
-  return statusOf(condition) === undefined ? `condition ${type} has a status other than True, False or Unknown` : undefined
+  const { message, observedGeneration } = condition
+  if (statusOf(condition) === undefined) return `condition ${type} has a status other than True, False or Unknown`
+  if (isGiven(message) && typeof message !== 'string') return `condition ${type} has a message that is no text`
+  return isGiven(observedGeneration) && !Number.isInteger(observedGeneration)
+    ? `condition ${type} has an observedGeneration that is no integer`
+    : undefined
 }
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 
 const statusOf = ({ status }: Fields): TranslatedCondition['status'] | undefined =>
   status === 'True' || status === 'False' || status === 'Unknown' ? status : undefined
@@ -211,18 +237,20 @@ const isSeed = (condition: Fields): boolean =>
 
 /**
  * Why a condition does not speak of the attachment as it stands; undefined when it does. Without any observedGeneration
- * it can only be believed about an attachment that never changed.
+ * it can only be believed about an attachment that never changed. The start of a deletion counts as a generation of its own
+ * (apiserver, rest.BeforeDelete) and changes nothing that was asked for.
  */
 function staleness(attachment: KubeObject, condition: Fields): string | undefined {
-  const generation = attachment.metadata.generation
+  const { generation, deletionTimestamp } = attachment.metadata
   if (generation === undefined) return undefined
+  const asked = deletionTimestamp ? [generation, generation - 1] : [generation]
   const observed = condition.observedGeneration ?? (attachment.status as Fields).observedGeneration
   if (observed === undefined || observed === null) {
-    return generation > 1
+    return Math.min(...asked) > 1
       ? `reports without observedGeneration, and the attachment has changed (generation ${generation})`
       : undefined
   }
-  return observed === generation
+  return asked.some((one) => one === observed)
     ? undefined
     : `reported for generation ${JSON.stringify(observed)}, the attachment is at ${generation}`
 }
@@ -242,7 +270,11 @@ const unknown = (reason: string, message: string): TranslatedCondition => ({
   message: bounded(message),
 })
 
-const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+/** As long as a name may be: identifiers are repeated in other objects, which have bounds of their own. */
+const longestIdentifier = 253
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' && value.length <= longestIdentifier ? value : undefined
 
 const nameOf = ({ interface: { metadata } }: Reported): string => `${metadata.namespace ?? ''}/${metadata.name}`
 

@@ -3,7 +3,16 @@
  * A string that is exactly one expression yields its value with its type; any other string is text with values joined in.
  * An absent value leaves its key (or list item, or the whole text it would be part of) out.
  */
-import { type Absent, absent, type CelScope, compileExpression, type Expression, ExpressionError, type Json } from './cel.ts'
+import {
+  type Absent,
+  absent,
+  type CelScope,
+  compileExpression,
+  ExpressionError,
+  everything,
+  type Json,
+  type Offered,
+} from './cel.ts'
 import { escapePointer } from './patch.ts'
 import { type Piece, SplitError, split } from './split.ts'
 
@@ -28,21 +37,27 @@ export class TemplateError extends Error {
  */
 export type Template = (scope: CelScope, leftOut?: string[]) => Json | Absent
 
+/** A chain of fields that an expression reads, with where in the DataPlane it does. */
+export type FieldRead = { readonly path: string; readonly column: number; readonly names: readonly string[] }
+
+export type CompiledTemplate = {
+  readonly template: Template
+  readonly errors: readonly TemplateError[]
+  readonly reads: readonly FieldRead[]
+}
+
 /**
  * Compiles the value at `path` of the DataPlane; `pointer` is where its rendering stands in the rendered object. Every
  * problem in it is collected; `errors` empty: the template is usable.
  */
-export function compileTemplate(
-  value: unknown,
-  path: string,
-  pointer = '',
-): { template: Template; errors: readonly TemplateError[] } {
+export function compileTemplate(value: unknown, path: string, pointer = '', offered: Offered = everything): CompiledTemplate {
   const errors: TemplateError[] = []
-  return { template: compileValue(value, { path, pointer, errors }), errors }
+  const reads: FieldRead[] = []
+  return { template: compileValue(value, { path, pointer, errors, reads, offered }), errors, reads }
 }
 
 /** `pointer` is undefined inside lists, where an item has no place of its own. */
-type Place = { path: string; pointer: string | undefined; errors: TemplateError[] }
+type Place = { path: string; pointer: string | undefined; errors: TemplateError[]; reads: FieldRead[]; offered: Offered }
 
 function compileValue(value: unknown, place: Place): Template {
   if (typeof value === 'string') return compileString(value, place)
@@ -52,15 +67,15 @@ function compileValue(value: unknown, place: Place): Template {
   return () => value as Json
 }
 
-function compileList(value: readonly unknown[], { path, errors }: Place): Template {
-  const items = value.map((item, index) => compileValue(item, { path: `${path}[${index}]`, pointer: undefined, errors }))
+function compileList(value: readonly unknown[], place: Place): Template {
+  const items = value.map((item, index) => compileValue(item, { ...place, path: `${place.path}[${index}]`, pointer: undefined }))
   return (scope) => items.map((item) => item(scope)).filter((item) => item !== absent)
 }
 
-function compileMap(value: object, { path, pointer, errors }: Place): Template {
+function compileMap(value: object, place: Place): Template {
   const entries = Object.entries(value).map(([key, inner]) => {
-    const at = pointer === undefined ? undefined : `${pointer}/${escapePointer(key)}`
-    return { key, at, template: compileValue(inner, { path: `${path}.${key}`, pointer: at, errors }) }
+    const at = place.pointer === undefined ? undefined : `${place.pointer}/${escapePointer(key)}`
+    return { key, at, template: compileValue(inner, { ...place, path: `${place.path}.${key}`, pointer: at }) }
   })
   return (scope, leftOut) => {
     const rendered: [string, Json][] = []
@@ -73,17 +88,19 @@ function compileMap(value: object, { path, pointer, errors }: Place): Template {
   }
 }
 
-type Part = string | { expression: Expression; column: number }
+type Part = string | { expression: (scope: CelScope) => Json | Absent; column: number }
 
-function compileString(value: string, { path, errors }: Place): Template {
-  const parts = compileParts(value, path, errors)
+function compileString(value: string, place: Place): Template {
+  const { path } = place
+  const parts = compileParts(value, place)
   const [first] = parts
   if (first === undefined) return () => ''
   if (parts.length > 1) return (scope) => joined(parts, path, scope)
   return typeof first === 'string' ? () => first : (scope) => evaluate(first, path, scope)
 }
 
-function compileParts(value: string, path: string, errors: TemplateError[]): readonly Part[] {
+function compileParts(value: string, place: Place): readonly Part[] {
+  const { path, errors } = place
   let pieces: readonly Piece[]
   try {
     pieces = split(value)
@@ -94,12 +111,14 @@ function compileParts(value: string, path: string, errors: TemplateError[]): rea
   }
   return pieces.map((piece) => {
     if (piece.kind === 'text') return piece.text
+    const from = piece.at + 1
     try {
-      return { expression: compileExpression(piece.source), column: piece.at + 1 }
+      const expression = compileExpression(piece.source, place.offered)
+      place.reads.push(...expression.selects.map(({ names, at }) => ({ path, column: from + at, names })))
+      return { expression, column: from }
     } catch (error) {
-      const problem = located(error, path, piece.at + 1)
-      errors.push(problem)
-      return { expression: () => absent, column: piece.at + 1 }
+      errors.push(located(error, path, from))
+      return { expression: () => absent, column: from }
     }
   })
 }

@@ -2,6 +2,7 @@
 import type { ConditionSource, DataPlane, NetworkContext, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import type { Cache, KubeObject } from 'kube-control-loop'
 import type { Rendered } from './patch.ts'
+import type { TemplateError } from './template.ts'
 
 /** A reference to exactly one DataPlane object; stands in the interface's annotation once chosen. */
 export type PlaneRef = { name: string; uid: string }
@@ -29,6 +30,10 @@ export type CompiledPlane = {
   readonly object: DataPlane
   readonly attachmentKind: KindRef
   readonly networkKind: KindRef | undefined
+  /** The template of the network object reads the Network. */
+  readonly readsNetwork?: boolean
+  /** What the published schemas of its kinds speak against in its templates and reports; empty where they are not known. */
+  readonly unknownFields: readonly TemplateError[]
   /** Why nothing can be made for it now, for people: broken templates, kinds not served, no permission. */
   readonly hindrance: string | undefined
   /** Cache of the attachment kind; its state tells `unserved`. Undefined while the kind cannot be resolved (not installed). */
@@ -65,12 +70,25 @@ export type PlaneReport = {
 }
 
 export type DataPlanes = {
-  /** Most specific location wins: exact > longest `prefix*` > `*`; tie: older, then name. Only accepted planes take part. */
+  /**
+   * Most specific location wins: exact > longest `prefix*` > `*`; tie: older, then name. Only accepted planes take part;
+   * undefined until the one that wins holds NSO's finalizer.
+   */
   choose(location: string): CompiledPlane | undefined
+  /** The one that `choose` answers once it holds the finalizer. */
+  prospect(location: string): CompiledPlane | undefined
+  /** The one that would serve the location, were it accepted and not being deleted; only where `prospect` answers none. */
+  contender(location: string): CompiledPlane | undefined
   /** The plane a stored choice names; undefined when no DataPlane has this name and uid. */
   find(ref: PlaneRef): CompiledPlane | undefined
   /** Calls back with the key (namespace/name = the interface's) when any attachment of any plane changes, appears, or its kind is served or gone. */
   onAttachment(handler: (key: string) => void): () => void
-  /** Calls back when a plane becomes usable, unusable, or changes; its interfaces and those without a plane are concerned. */
-  onPlane(handler: (ref: PlaneRef) => void): () => void
+  /** Calls back when a plane becomes usable, unusable, or changes. */
+  onPlane(handler: (news: PlaneNews) => void): () => void
+}
+
+/** Interfaces that no plane serves are concerned by every change. */
+export type PlaneNews = PlaneRef & {
+  /** Whether it matters to those that it serves: not which locations it is for, what it offers, nor that it is being deleted. */
+  readonly servedToo: boolean
 }

@@ -3,11 +3,14 @@ import { describe, test } from 'node:test'
 import { type DataPlane, dataPlaneConditions } from '@nso/api'
 import type { CompiledSpec } from './plane.ts'
 import { TemplateError } from './template.ts'
-import { intentFor, type SeenPlane } from './verdict.ts'
+import { intentFor, type SeenPlane, warningsFor } from './verdict.ts'
 
 const ref = { apiVersion: 'planes.example.dev/v1', kind: 'Wire' }
 const kind = { group: 'planes.example.dev', version: 'v1', kind: 'Wire', plural: 'wires', scope: 'Namespaced' } as const
 const error = (path: string) => new TemplateError(path, 3, 'no')
+
+const contracted = (contract: string) =>
+  ({ metadata: { name: 'toy', generation: 4 }, spec: { locations: ['*'], contract } }) as unknown as DataPlane
 
 function says(given: Partial<Omit<SeenPlane, 'compiled'>> & { compiled?: Partial<CompiledSpec> } = {}) {
   const object = { metadata: { name: 'toy', generation: 4 }, spec: { locations: ['*', 'eu-*'] } } as unknown as DataPlane
@@ -43,6 +46,19 @@ describe('a DataPlane', () => {
       message: /^a, column 3: no; b, column 3: no; c, column 3: no; and 2 more$/,
     },
     {
+      says: 'with unknown fields tells the first of them, counts the rest, and says what to do',
+      given: { unknownFields: ['a', 'b', 'c', 'd'].map(error), lost: [{ pattern: '*', to: 'older' }] },
+      want: { Accepted: 'False/UnknownField', Installed: 'True/Installed', Permitted: 'True/Permitted' },
+      message:
+        /^a, column 3: no; b, column 3: no; c, column 3: no; and 1 more: correct the DataPlane, or install the version of the definition that has the field$/,
+    },
+    {
+      says: 'whose templates do not compile has no other fault yet',
+      given: { compiled: { errors: [error('a')] }, unknownFields: [error('b')] },
+      want: { Accepted: 'False/InvalidTemplate' },
+      message: /^a, column 3: no$/,
+    },
+    {
       says: 'with kinds that are not allowed is asked nothing more',
       given: { compiled: { refusedKinds: ['Secret (v1)'] }, kinds: [] },
       want: { Accepted: 'False/KindNotAllowed', Installed: 'Unknown/NotAccepted', Permitted: 'Unknown/NotAccepted' },
@@ -60,6 +76,19 @@ describe('a DataPlane', () => {
       want: { Accepted: 'False/LocationsServedByAnother' },
       message: /\* by DataPlane older, eu-\* by DataPlane older/,
     },
+    {
+      says: 'that is being deleted says so before all else, and what it waits for',
+      given: { leaving: 'Waits for 2 interfaces: a, b', compiled: { errors: [error('a')], refusedKinds: ['Secret (v1)'] } },
+      want: { Accepted: 'False/Deleting' },
+      message: /^Being deleted; takes no new interfaces\. Waits for 2 interfaces: a, b$/,
+    },
+    {
+      says: 'of a contract that is not known says which are, whatever its templates are',
+      given: { object: contracted('v2'), compiled: { errors: [error('a')] } },
+      want: { Accepted: 'False/ContractUnsupported', Installed: 'True/Installed', Permitted: 'True/Permitted' },
+      message: /^Contract v2 is not known; this NSO knows v1$/,
+    },
+    { says: 'of a known contract is accepted', given: { object: contracted('v1') }, want: { Accepted: 'True/Accepted' } },
     {
       says: 'waits for its kind',
       given: { kinds: [{ ref, state: 'unserved' }], reviewed: { is: 'not asked' } },
@@ -100,4 +129,50 @@ describe('a DataPlane', () => {
       'NSO may not create, delete wires.planes.example.dev: grant it in a ClusterRole with the label networking.datumapis.com/aggregate-to-nso: "true"',
     )
   })
+})
+
+describe('an event is told', () => {
+  const condition = (type: string, is: 'True' | 'False' | 'Unknown', reason: string) => ({
+    type,
+    status: is,
+    reason,
+    message: 'why',
+  })
+  const told = (stands: object[], intent: object[]) =>
+    warningsFor({ status: { conditions: stands } } as never, { conditions: intent } as never).map(({ reason }) => reason)
+  const unserved = condition('Installed', 'False', 'KindNotServed')
+  const table: { says: string; stands: object[]; intent: object[]; want: string[] }[] = [
+    {
+      says: 'when a condition turns False',
+      stands: [condition('Installed', 'True', 'Installed')],
+      intent: [unserved],
+      want: ['KindNotServed'],
+    },
+    { says: 'when nothing was said before', stands: [], intent: [unserved], want: ['KindNotServed'] },
+    {
+      says: 'when it is False for another reason now',
+      stands: [condition('Installed', 'False', 'KindNotNamespaced')],
+      intent: [unserved],
+      want: ['KindNotServed'],
+    },
+    { says: 'not when that was said before', stands: [unserved], intent: [unserved], want: [] },
+    {
+      says: 'though the same was said of another condition',
+      stands: [condition('Permitted', 'False', 'KindNotServed')],
+      intent: [unserved],
+      want: ['KindNotServed'],
+    },
+    {
+      says: 'not when it is True or not known',
+      stands: [],
+      intent: [condition('Accepted', 'True', 'Accepted'), condition('Installed', 'Unknown', 'DiscoveryFailed')],
+      want: [],
+    },
+    { says: 'not of its deletion', stands: [], intent: [condition('Accepted', 'False', 'Deleting')], want: [] },
+  ]
+  for (const { says, stands, intent, want } of table) test(says, () => assert.deepEqual(told(stands, intent), want))
+  test('with what the condition says', () =>
+    assert.deepEqual(warningsFor({} as never, { conditions: [unserved] } as never), [
+      { type: 'Warning', reason: 'KindNotServed', action: 'UseDataPlane', note: 'why' },
+    ]))
 })

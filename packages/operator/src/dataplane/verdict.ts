@@ -1,9 +1,11 @@
 /** What the status of a DataPlane says, as a pure function of what was seen of it. */
-import { type DataPlane, type DataPlaneStatusIntent, dataPlaneConditions as says } from '@nso/api'
+import { contractVersions, type DataPlane, type DataPlaneStatusIntent, dataPlaneConditions as says } from '@nso/api'
+import { isKnownContract } from './capabilities.ts'
 import type { LostTie } from './choose.ts'
 import type { FollowedKind } from './kinds.ts'
 import { explain, type Missing } from './permissions.ts'
 import type { CompiledSpec } from './plane.ts'
+import type { TemplateError } from './template.ts'
 
 export type Reviewed = { is: 'done'; missing: readonly Missing[] } | { is: 'failed'; message: string } | { is: 'not asked' }
 
@@ -14,6 +16,10 @@ export type SeenPlane = {
   /** The kinds of the templates, as far as they may be followed. */
   readonly kinds: readonly Pick<FollowedKind, 'ref' | 'state'>[]
   readonly reviewed: Reviewed
+  /** What its deletion waits for; undefined while it is not being deleted. */
+  readonly leaving?: string | undefined
+  /** What the published schemas of the kinds speak against. */
+  readonly unknownFields?: readonly TemplateError[]
 }
 
 export function intentFor(seen: SeenPlane): DataPlaneStatusIntent {
@@ -23,16 +29,30 @@ export function intentFor(seen: SeenPlane): DataPlaneStatusIntent {
 /** Errors shown at once; the rest are counted. */
 const shownErrors = 3
 
-function accepted({ object, compiled, lost }: SeenPlane) {
+const correction = 'correct the DataPlane, or install the version of the definition that has the field'
+
+function firstOf(errors: readonly TemplateError[]): string {
+  const shown = errors.slice(0, shownErrors).map(({ message }) => message)
+  const more = errors.length > shownErrors ? [`and ${errors.length - shownErrors} more`] : []
+  return [...shown, ...more].join('; ')
+}
+
+function accepted({ object, compiled, lost, leaving, unknownFields = [] }: SeenPlane) {
   const generation = object.metadata.generation
   const { refusedKinds, errors } = compiled
+  if (leaving !== undefined) {
+    return says.Accepted.no('Deleting', `Being deleted; takes no new interfaces. ${leaving}`, generation)
+  }
   if (refusedKinds.length > 0) {
     return says.Accepted.no('KindNotAllowed', `Kind ${refusedKinds.join(', ')} cannot be made from templates`, generation)
   }
-  if (errors.length > 0) {
-    const shown = errors.slice(0, shownErrors).map((error) => error.message)
-    const more = errors.length > shownErrors ? [`and ${errors.length - shownErrors} more`] : []
-    return says.Accepted.no('InvalidTemplate', [...shown, ...more].join('; '), generation)
+  if (!isKnownContract(object)) {
+    const message = `Contract ${object.spec.contract} is not known; this NSO knows ${contractVersions.join(', ')}`
+    return says.Accepted.no('ContractUnsupported', message, generation)
+  }
+  if (errors.length > 0) return says.Accepted.no('InvalidTemplate', firstOf(errors), generation)
+  if (unknownFields.length > 0) {
+    return says.Accepted.no('UnknownField', `${firstOf(unknownFields)}: ${correction}`, generation)
   }
   const ties = lost.map(({ pattern, to }) => `${pattern} by DataPlane ${to}`).join(', ')
   if (lost.length > 0 && lost.length === object.spec.locations?.length) {
@@ -68,4 +88,15 @@ function permitted({ object, compiled, kinds, reviewed }: SeenPlane) {
   return reviewed.missing.length > 0
     ? says.Permitted.no('NotPermitted', explain(reviewed.missing), generation)
     : says.Permitted.yes('Permitted', 'NSO may read and write the kinds', generation)
+}
+
+export type PlaneWarning = { readonly type: 'Warning'; readonly reason: string; readonly action: string; readonly note: string }
+
+/** What is worth an event: each condition that turns False, once. Its deletion is no news to whoever asked for it. */
+export function warningsFor({ status }: DataPlane, { conditions }: DataPlaneStatusIntent): readonly PlaneWarning[] {
+  return (conditions ?? []).flatMap(({ type, status: is, reason, message }) => {
+    const isTold = status?.conditions?.some((each) => each.type === type && each.status === is && each.reason === reason)
+    const isNews = is === 'False' && reason !== 'Deleting' && !isTold
+    return isNews ? [{ type: 'Warning', reason, action: 'UseDataPlane', note: message }] : []
+  })
 }

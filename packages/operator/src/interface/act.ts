@@ -37,6 +37,10 @@ async function attach(
   const changes = changeEntries('/metadata/annotations', metadata.annotations, {
     [annotations.dataPlane]: dataPlaneChoice(plane.ref),
   })
+  // What the cache does not show yet stays where it is; its event wakes the interface.
+  if (choose && before.plane && (await parts.attachments.stands({ interface: before.nic, plane: before.plane }, signal))) {
+    return { ...(await bound(parts, before, signal)), wait: 'its attachment being seen', early: false }
+  }
   const nic = choose ? await parts.writer.patch(before.nic, changes, signal) : before.nic
   const seen = { ...before, nic, plane }
   const found = await bound(parts, seen, signal)

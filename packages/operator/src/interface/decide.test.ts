@@ -20,6 +20,7 @@ function aPlane(name: string, kind = 'ToyAttachment'): CompiledPlane {
     },
     attachmentKind: { apiVersion: attachment.apiVersion, kind },
     networkKind: undefined,
+    unknownFields: [],
     hindrance: undefined,
     attachments: undefined,
     networks: undefined,
@@ -31,6 +32,15 @@ function aPlane(name: string, kind = 'ToyAttachment'): CompiledPlane {
 }
 
 const toy = aPlane('toy')
+const deleted = aPlane('going')
+const going: CompiledPlane = {
+  ...deleted,
+  object: { ...deleted.object, metadata: { ...deleted.object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } },
+}
+const offering = (capabilities: NonNullable<CompiledPlane['object']['spec']['capabilities']>): CompiledPlane => ({
+  ...toy,
+  object: { ...toy.object, spec: { ...toy.object.spec, capabilities } },
+})
 
 function choosing(choice: string, attachedKind?: string): NetworkInterface {
   const attachmentRef = attachedKind && { apiGroup: 'toy.example.dev', kind: attachedKind, name: 'web-0' }
@@ -43,7 +53,7 @@ function choosing(choice: string, attachedKind?: string): NetworkInterface {
 function seen(given: Partial<Seen>): Seen {
   const nic = anInterface()
   const around = { location: 'here', context: aContext(), subnets: [aSubnet()] }
-  return { nic, edited: false, claim: aClaim(), ...around, plane: toy, offer: toy, ...given }
+  return { nic, edited: false, claim: aClaim(), ...around, plane: toy, served: true, offer: toy, ...given }
 }
 
 const brief = (decision: Decision) =>
@@ -70,6 +80,37 @@ const table: { says: string; given: Partial<Seen>; want: string }[] = [
   {
     says: 'a choice that never led to an attachment may be made anew',
     given: { nic: choosing('old/gone'), plane: undefined },
+    want: 'attach by toy, choosing it',
+  },
+  { says: 'a plane that is being deleted serves on whom it serves', given: { plane: going }, want: 'attach by going' },
+  {
+    says: 'a plane that is being deleted takes nobody new: the offer does',
+    given: { plane: going, served: false },
+    want: 'attach by toy, choosing it',
+  },
+  { says: 'or nobody, where there is no other', given: { plane: going, served: false, offer: undefined }, want: 'say' },
+  {
+    says: 'a plane that serves nobody yet keeps those that chose it',
+    given: { served: false, offer: aPlane('better') },
+    want: 'attach by toy',
+  },
+  {
+    says: 'an offer that lacks the mode is not taken',
+    given: { plane: undefined, offer: offering({ attachmentModes: ['Hypervisor'] }) },
+    want: 'say',
+  },
+  {
+    says: 'an offer that lacks a family of its addresses is not taken',
+    given: { plane: undefined, offer: offering({ addressFamilies: ['IPv4'] }) },
+    want: 'say',
+  },
+  {
+    says: 'a DataPlane that was made again takes its attachments up, whatever it offers now',
+    given: {
+      nic: choosing('toy/gone', 'ToyAttachment'),
+      plane: undefined,
+      offer: offering({ attachmentModes: ['Hypervisor'] }),
+    },
     want: 'attach by toy, choosing it',
   },
 ]

@@ -1,5 +1,7 @@
 /** What to do for a live interface: a pure function of what was seen. */
 import { annotations, parseDataPlaneChoice } from '@nso/api'
+import { needsOf, shortfall } from '../dataplane/capabilities.ts'
+import { isGoing, isRecorded } from '../dataplane/serving.ts'
 import type { CompiledPlane } from '../dataplane/types.ts'
 import type { Seen } from './observe.ts'
 
@@ -15,11 +17,12 @@ export function decide(seen: Seen): Decision {
   const { nic, plane, context, location, edited } = seen
   if (!nic.spec.claimRef) return { do: 'set-free' }
   if (edited) return { do: 'say', lacking: 'its addresses being put back' }
-  const chosen = plane ?? replacement(seen)
+  const stays = plane && (seen.served || !isGoing(plane)) ? plane : undefined
+  const chosen = stays ?? replacement(seen)
   if (!chosen) return { do: 'say', lacking: `data plane for location ${location ?? 'unknown'}` }
   if (!context) return { do: 'say', lacking: 'network context' }
   if (isUnlisted(chosen)) return { do: 'say', lacking: `${chosen.networkKind?.kind} objects being listed` }
-  return { do: 'attach', plane: chosen, choose: plane === undefined }
+  return { do: 'attach', plane: chosen, choose: stays === undefined }
 }
 
 /** Templates may read the network object: before the kind is listed, its absence means nothing and must take no value away. */
@@ -28,13 +31,13 @@ function isUnlisted({ networkKind, networks, hindrance }: CompiledPlane): boolea
 }
 
 /**
- * A plane for an interface that has none, or whose DataPlane is gone (perhaps made again under the same name). The choice
- * never moves while an attachment of another kind may exist.
+ * A plane for an interface that has none, or whose DataPlane is gone (perhaps made again under the same name) or going before
+ * it made anything. The choice never moves while an attachment of another kind may exist; whoever is chosen anew must be
+ * able to do what the interface needs.
  */
 function replacement({ nic, offer }: Seen): CompiledPlane | undefined {
-  if (!offer || !parseDataPlaneChoice(nic.metadata.annotations?.[annotations.dataPlane])) return offer
-  const attached = nic.status?.attachmentRef
-  if (!attached) return offer
-  const { apiVersion, kind } = offer.object.spec.attachment
-  return attached.kind === kind && apiVersion.startsWith(`${attached.apiGroup}/`) ? offer : undefined
+  if (!offer) return undefined
+  const chosen = parseDataPlaneChoice(nic.metadata.annotations?.[annotations.dataPlane])
+  if (chosen && nic.status?.attachmentRef) return isRecorded(offer, nic) ? offer : undefined
+  return shortfall(offer, needsOf(nic)) ? undefined : offer
 }

@@ -10,6 +10,7 @@ import {
 import { keyFor } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
 import { currentLocation, subnetsOf } from '../claim/observe.ts'
+import { isServing } from '../dataplane/serving.ts'
 import type { CompiledPlane, DataPlanes } from '../dataplane/types.ts'
 import { holderKeyOf, holdOf } from './holder.ts'
 import { planeOf } from './report.ts'
@@ -26,6 +27,8 @@ export type Seen = {
   subnets: readonly Subnet[]
   /** The plane that the interface was given. */
   plane: CompiledPlane | undefined
+  /** Whether that plane has, had, or may have an attachment of it. */
+  served: boolean
   /** The plane that it would be given now. */
   offer: CompiledPlane | undefined
 }
@@ -41,6 +44,7 @@ export function observe(sources: Sources, nic: NetworkInterface): Seen {
   const holder = holderKeyOf(nic)
   const found = holder ? caches.claims.get(holder) : undefined
   const claim = found && holdOf(nic, found) === 'ours' ? found : undefined
+  const plane = planeOf(nic, planes)
   return {
     nic,
     claim,
@@ -48,7 +52,8 @@ export function observe(sources: Sources, nic: NetworkInterface): Seen {
     location,
     context,
     subnets: context ? subnetsOf(caches, context) : [],
-    plane: planeOf(nic, planes),
+    plane,
+    served: plane !== undefined && isServing(plane, nic),
     offer: location ? planes.choose(location) : undefined,
   }
 }

@@ -4,7 +4,8 @@
  * context, subnet or data plane. Crash at any line: the finalizer stands and the next pass begins again.
  */
 import { finalizers, type NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
-import { again, keyOf, type Outcome, settled, waiting } from 'kube-control-loop'
+import { ApiError, again, keyOf, type Outcome, settled, waiting } from 'kube-control-loop'
+import { KindUnreachable } from '../dataplane/locate.ts'
 import { removeAttachment } from './act.ts'
 import { holderOf, holdOf, isDeleting } from './holder.ts'
 import { observe } from './observe.ts'
@@ -13,12 +14,24 @@ import { planeOf, reportOn } from './report.ts'
 import { interfaceStatus } from './status.ts'
 
 export async function tearDown(parts: InterfaceParts, nic: NetworkInterface, signal: AbortSignal): Promise<Outcome> {
-  const state = await removeAttachment(parts, { nic, plane: planeOf(nic, parts.planes) }, signal)
+  const state = await detach(parts, nic, signal)
   if (state === 'going') return waitForDetach(parts, nic, signal)
   if (!(await hasLiveHolder(parts, nic, signal))) await parts.allocator.releaseInterface(nic, signal)
   await parts.writer.removeFinalizer(nic, finalizers.interface, signal)
   parts.early.end(keyOf(nic))
   return settled
+}
+
+/** What only an administrator can end is said before it is thrown: a missing permission, a kind that no version is served of. */
+async function detach(parts: InterfaceParts, nic: NetworkInterface, signal: AbortSignal): Promise<'gone' | 'going'> {
+  try {
+    return await removeAttachment(parts, { nic, plane: planeOf(nic, parts.planes) }, signal)
+  } catch (error) {
+    const isDenied = error instanceof ApiError && error.status === 403
+    if (isDenied) await sayLeaving(parts, nic, `Deletion waits: the attachment cannot be removed: ${error.text}`, signal)
+    if (error instanceof KindUnreachable) await sayLeaving(parts, nic, `Deletion waits: ${error.message}`, signal)
+    throw error
+  }
 }
 
 /**
@@ -38,13 +51,17 @@ async function waitForDetach(parts: InterfaceParts, nic: NetworkInterface, signa
   if (!parts.early.waits(key)) parts.early.begin(key)
   const leftMs = parts.early.leftMs(key)
   if (leftMs > 0) return again(leftMs, 'a quick tear-down needs no status')
+  const { prepared } = reportOn(parts, nic, observe(parts, nic))
+  await sayLeaving(parts, nic, `Deletion waits for the data plane to let go of the attachment. ${prepared.message}`, signal)
+  return waiting('deletion of the attachment')
+}
+
+async function sayLeaving(parts: InterfaceParts, nic: NetworkInterface, leaving: string, signal: AbortSignal): Promise<void> {
   const seen = observe(parts, nic)
   const report = reportOn(parts, nic, seen)
-  const leaving = `Deletion waits for the data plane to let go of the attachment. ${report.prepared.message}`
   const phase = nic.spec.claimRef ? 'Bound' : 'Available'
   // Without the context nothing is allocated: these addresses are about to be given back.
   const allocation = await parts.allocator.verify({ interface: nic, context: undefined, subnets: [] }, signal)
   const intent = interfaceStatus(nic, { phase, location: seen.location, allocation, report, leaving })
   await parts.statusWriter.status(nic, intent, signal)
-  return waiting('deletion of the attachment')
 }

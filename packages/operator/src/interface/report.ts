@@ -9,8 +9,10 @@ import {
 } from '@nso/api'
 import { keyFor, keyOf } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
+import { needsOf, shortfall } from '../dataplane/capabilities.ts'
 import { reportWithoutPlane } from '../dataplane/report.ts'
 import { subnetScope } from '../dataplane/scope.ts'
+import { isGoing, isServing } from '../dataplane/serving.ts'
 import type { CompiledPlane, DataPlanes, PlaneReport, TemplateScope } from '../dataplane/types.ts'
 
 /** The plane that the interface was given; undefined when none was, or when that DataPlane is gone or made again. */
@@ -47,7 +49,27 @@ export function reportOn(
   around: Surroundings & { location: string | undefined },
 ): PlaneReport {
   const plane = planeOf(nic, sources.planes)
-  if (!plane) return reportWithoutPlane(around.location ?? 'unknown')
+  if (!plane || (isGoing(plane) && !isServing(plane, nic))) {
+    return reportWithoutPlane(around.location ?? 'unknown', whyNone(sources.planes, nic, plane, around.location))
+  }
   const scope = scopeOf(sources.caches, plane, nic, around)
   return plane.translate({ interface: nic, attachment: scope.attachment, scope })
+}
+
+/** Why no plane was given to an interface where one seems to be at hand. */
+function whyNone(
+  planes: DataPlanes,
+  nic: NetworkInterface,
+  going: CompiledPlane | undefined,
+  location: string | undefined,
+): string | undefined {
+  const prospect = location === undefined ? undefined : planes.prospect(location)
+  const lacking = prospect && !nic.status?.attachmentRef ? shortfall(prospect, needsOf(nic)) : undefined
+  if (lacking) return lacking.message
+  const unfit = going ?? (location === undefined ? undefined : planes.contender(location))
+  if (!unfit) return undefined
+  const { name } = unfit.ref
+  return isGoing(unfit)
+    ? `DataPlane ${name} is being deleted and takes no new interface`
+    : `DataPlane ${name} is not accepted; its condition Accepted says why`
 }

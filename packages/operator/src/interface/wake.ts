@@ -1,11 +1,20 @@
 /** Which interfaces a change elsewhere concerns, each through an index. */
 import { isDeepStrictEqual } from 'node:util'
-import type { AddressLease, NetworkContext, NetworkInterface, NetworkInterfaceClaim, Subnet } from '@nso/api'
+import {
+  type AddressLease,
+  annotations,
+  type NetworkContext,
+  type NetworkInterface,
+  type NetworkInterfaceClaim,
+  parseDataPlaneChoice,
+  type Subnet,
+} from '@nso/api'
 import { type Change, type Key, keyFor, keyOf, type Watch, watch } from 'kube-control-loop'
 import { addressIndexKey, blockOf } from '../addresses/lease.ts'
 import type { Caches } from '../caches.ts'
 import type { DataPlaneRegistry } from '../dataplane/registry.ts'
-import type { PlaneRef } from '../dataplane/types.ts'
+import { isGoing, isServing } from '../dataplane/serving.ts'
+import type { DataPlanes, PlaneNews } from '../dataplane/types.ts'
 import { holderKeyOf, isDeleting } from './holder.ts'
 
 export function interfaceWatches({ caches, planes }: { caches: Caches; planes: DataPlaneRegistry }): Watch[] {
@@ -21,7 +30,7 @@ export function interfaceWatches({ caches, planes }: { caches: Caches; planes: D
     { subscribe: (enqueue) => planes.onNetworkObject((key) => each(byContextKey(caches, key), enqueue)) },
     watch(caches.subnets, (change) => bySubnet(caches, change)),
     watch(caches.leases, (change) => byLease(caches, change)),
-    { subscribe: (enqueue) => planes.onPlane((ref) => each(byPlane(caches, ref), enqueue)) },
+    { subscribe: (enqueue) => planes.onPlane((news) => each(byPlane(caches, planes, news), enqueue)) },
   ]
 }
 
@@ -87,7 +96,20 @@ export function listingInterfaces(caches: Caches, lease: AddressLease): readonly
   return block ? caches.interfaces.by('address', addressIndexKey(lease.metadata.namespace, block)) : []
 }
 
-/** Interfaces that were given this plane, and those that were given none. */
-export function byPlane(caches: Caches, ref: PlaneRef): Key[] {
-  return [...caches.interfaces.by('plane', ref.name), ...caches.interfaces.by('plane', '')].map(keyOf)
+/** Interfaces that were given this plane, where that matters to them, and those that may be given one. */
+export function byPlane(caches: Caches, planes: Pick<DataPlanes, 'find'>, news: PlaneNews): Key[] {
+  return concernedBy(caches, planes, news).map(keyOf)
+}
+
+export function concernedBy(
+  caches: Caches,
+  planes: Pick<DataPlanes, 'find'>,
+  { name, servedToo }: PlaneNews,
+): NetworkInterface[] {
+  return [...caches.interfaces.values()].filter((nic) => {
+    const choice = parseDataPlaneChoice(nic.metadata.annotations?.[annotations.dataPlane])
+    if (!choice || (servedToo && choice.name === name)) return true
+    const plane = planes.find(choice)
+    return !plane || (isGoing(plane) && !isServing(plane, nic))
+  })
 }

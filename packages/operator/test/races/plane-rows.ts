@@ -4,7 +4,7 @@ import { DataPlane, finalizers, managers, NetworkContext, NetworkInterfaceClaim,
 import { apiVersionOf } from 'kube-control-loop'
 import type { RaceRow } from 'kube-control-loop/testing'
 import { eventually } from 'kube-localplane/testing'
-import { find, listed, remove } from '../world.ts'
+import { find, listed, merge, remove } from '../world.ts'
 import {
   change,
   end,
@@ -29,11 +29,106 @@ import { type RaceWorld, ToyNetwork } from './world.ts'
 const context = 'net-here'
 const hold = { controller: 'networkcontexthold', manager: managers.contextHold, kind: NetworkContext, name: context }
 
+const strangeNetworkObject = ({ namespace }: RaceWorld) => ({
+  apiVersion: apiVersionOf(ToyNetwork),
+  kind: 'ToyNetwork',
+  metadata: { name: context, namespace },
+  spec: {},
+})
+
 async function noContext({ client, namespace }: RaceWorld): Promise<void> {
   assert.deepEqual(await listed(client, NetworkContext, namespace), [])
 }
 
+const planeBy = { controller: 'dataplane', kind: DataPlane, manager: managers.dataPlane }
+
+const planeAt = ({ client, planeName }: RaceWorld) => find(client, DataPlane, undefined, planeName)
+const removePlane = ({ client, planeName }: RaceWorld) => remove(client, DataPlane, undefined, planeName)
+
+async function setPlaneFinalizers(world: RaceWorld, list: readonly string[] | null): Promise<void> {
+  world.trespass(DataPlane.kind, world.planeName, 'metadata.finalizers')
+  await merge(world.client, DataPlane, undefined, world.planeName, { metadata: { finalizers: list } })
+}
+
+async function planeIsGone(world: RaceWorld): Promise<void> {
+  await eventually('the DataPlane is gone', async () => !(await planeAt(world)))
+}
+
+/** Gone whatever finalizer holds it. */
+async function stripPlane(world: RaceWorld): Promise<void> {
+  await removePlane(world)
+  if (await planeAt(world)) await setPlaneFinalizers(world, null)
+  await planeIsGone(world)
+}
+
+async function heldPlane(world: RaceWorld): Promise<void> {
+  await eventually('the DataPlane is held', async () =>
+    (await planeAt(world))?.metadata.finalizers?.includes(finalizers.dataPlane),
+  )
+  await planeIsInOrder(world)
+}
+
+async function networkObjectStands(world: RaceWorld): Promise<void> {
+  await eventually('the network object stands', async () => {
+    const stands = await read(world, ToyNetwork, context)
+    const owner = await read(world, NetworkContext, context)
+    return stands?.metadata.ownerReferences?.some(({ uid }) => uid === owner?.metadata.uid)
+  })
+}
+
 export const planeRows: readonly RaceRow<RaceWorld>[] = [
+  {
+    ...planeBy,
+    verb: 'add-finalizer',
+    act: (world) => world.plane(),
+    settled: heldPlane,
+    move: (world) => setPlaneFinalizers(world, [otherFinalizer]),
+    vanish: removePlane,
+    afterVanish: planeIsGone,
+  },
+  {
+    ...planeBy,
+    verb: 'remove-finalizer',
+    async bring(world) {
+      await world.plane()
+      await heldPlane(world)
+      await setPlaneFinalizers(world, [otherFinalizer, finalizers.dataPlane])
+    },
+    act: removePlane,
+    async settled(world) {
+      await eventually('the DataPlane is let go', async () => {
+        return !(await planeAt(world))?.metadata.finalizers?.includes(finalizers.dataPlane)
+      })
+    },
+    move: (world) => setPlaneFinalizers(world, [finalizers.dataPlane]),
+    vanish: stripPlane,
+    afterVanish: planeIsGone,
+  },
+  {
+    ...planeBy,
+    kind: ToyNetwork,
+    verb: 'delete',
+    name: context,
+    async bring(world) {
+      await place(world)
+      await networkObjectStands(world)
+    },
+    act: removePlane,
+    async settled(world) {
+      await planeIsGone(world)
+      assert.equal(await read(world, ToyNetwork, context), undefined)
+    },
+    vanish: (world) => end(world, ToyNetwork, context),
+    afterVanish: planeIsGone,
+    async replace(world) {
+      await end(world, ToyNetwork, context)
+      await makeForeign(world, strangeNetworkObject(world))
+    },
+    async afterReplace(world) {
+      await planeIsGone(world)
+      await foreignStands(world, ToyNetwork, context)
+    },
+  },
   {
     controller: 'dataplane',
     manager: statusOwners.dataPlane.writer,
@@ -41,14 +136,12 @@ export const planeRows: readonly RaceRow<RaceWorld>[] = [
     verb: 'apply',
     act: (world) => world.plane(),
     settled: planeIsInOrder,
-    vanish: ({ client, planeName }) => remove(client, DataPlane, undefined, planeName),
+    vanish: stripPlane,
     async remake(world) {
-      await remove(world.client, DataPlane, undefined, world.planeName)
+      await stripPlane(world)
       await world.plane()
     },
-    async afterVanish({ client, planeName }) {
-      assert.equal(await find(client, DataPlane, undefined, planeName), undefined)
-    },
+    afterVanish: planeIsGone,
   },
   {
     controller: 'dataplane-network',
@@ -61,13 +154,7 @@ export const planeRows: readonly RaceRow<RaceWorld>[] = [
       await planeIsInOrder(world)
     },
     act: (world) => world.context(),
-    async settled(world) {
-      await eventually('the network object stands', async () => {
-        const stands = await read(world, ToyNetwork, context)
-        const owner = await read(world, NetworkContext, context)
-        return stands?.metadata.ownerReferences?.some(({ uid }) => uid === owner?.metadata.uid)
-      })
-    },
+    settled: networkObjectStands,
     vanish: endNamespace,
     afterVanish: namespaceIsGone,
     orphan: (world) => end(world, NetworkContext, context),
@@ -75,13 +162,7 @@ export const planeRows: readonly RaceRow<RaceWorld>[] = [
       await wasMade(world, ToyNetwork)
       await eventually('it is collected', async () => !(await read(world, ToyNetwork, context)))
     },
-    foreign: (world) =>
-      makeForeign(world, {
-        apiVersion: apiVersionOf(ToyNetwork),
-        kind: 'ToyNetwork',
-        metadata: { name: context, namespace: world.namespace },
-        spec: {},
-      }),
+    foreign: (world) => makeForeign(world, strangeNetworkObject(world)),
     async afterForeign(world) {
       await eventually('the log names it', () => world.bed.lines.some(({ message }) => message.includes('is not taken over')))
       await foreignStands(world, ToyNetwork, context)

@@ -4,12 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { DataPlane, NetworkInterfaceClaim } from '@nso/api'
 import { type Classify, classify } from 'kube-control-loop'
 import { assertTableIsComplete, raceChecks, rowId } from 'kube-control-loop/testing'
 import { eventually } from 'kube-localplane/testing'
+import { remove } from '../world.ts'
 import { networkControllerRows } from './network-rows.ts'
 import { rows } from './rows.ts'
-import { network, networkIsHere, ready } from './steps.ts'
+import { network, networkIsHere, ready, web } from './steps.ts'
 import { type RaceSite, startSite } from './world.ts'
 
 const networkControllers = new Set(networkControllerRows.map(({ controller }) => controller))
@@ -29,6 +31,11 @@ test('every write that a controller registers is in the table, and nothing else'
   await ready(world)
   await eventually('the writer of network objects is there', () =>
     world.registered().some(({ controller }) => controller === 'dataplane-network'),
+  )
+  await remove(world.client, NetworkInterfaceClaim, world.namespace, web)
+  await remove(world.client, DataPlane, undefined, world.planeName)
+  await eventually('so is the one that takes them away', () =>
+    world.registered().some(({ controller, verb }) => controller === 'dataplane' && verb === 'delete'),
   )
   assertTableIsComplete(world.registered(), rows)
   assert.throws(() => assertTableIsComplete(world.registered(), rows.slice(1)), assert.AssertionError)

@@ -86,7 +86,7 @@ export async function startSite({ policies = false } = {}): Promise<RaceSite> {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRole',
     metadata: { name: 'nso-data-plane-toy-networks', labels: { 'networking.datumapis.com/aggregate-to-nso': 'true' } },
-    rules: [{ apiGroups: ['toy.example.dev'], resources: ['toynetworks'], verbs: ['get', 'list', 'watch', 'create'] }],
+    rules: [{ apiGroups: ['toy.example.dev'], resources: ['toynetworks'], verbs: ['get', 'list', 'watch', 'create', 'delete'] }],
   }
   await plane.apply([...nso.crds, ...toy.crds, network, ...nso.rbac, ...toy.joint, permission] as never)
   if (policies) await plane.apply(nso.policies as never)
@@ -153,8 +153,11 @@ async function open(
     planeName,
     registered: () => operator.manager.registry.registeredWrites(),
     newTerm: () => operator.manager.registry.newTerm(),
-    trespass: (kind, name, path) =>
-      recorder.expect({ kind, namespace, name, path, why: 'the administrator brings a race about', maybe: true }),
+    trespass(kind, name, path) {
+      const why = 'the administrator brings a race about'
+      const where = kind === DataPlane.kind ? {} : { namespace }
+      recorder.expect({ kind, ...where, name, path, why, maybe: true })
+    },
     async context() {
       await create(client, aContext(namespace))
       await create(client, {

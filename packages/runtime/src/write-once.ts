@@ -2,16 +2,11 @@
  * Status fields that the server lets nobody change (a rule in the schema). A refused write of one means that another leader
  * was first: what it stored stands.
  */
-import {
-  ApiError,
-  type Client,
-  type Kind,
-  type KubeObject,
-  keyOf,
-  type WriteMetrics,
-  WriteRaced,
-  type WriteTarget,
-} from 'kube-control-loop'
+import { ApiError } from './api-error.ts'
+import type { Client } from './client.ts'
+import { type Kind, type KubeObject, keyOf } from './kind.ts'
+import type { WriteMetrics } from './write-metrics.ts'
+import { WriteRaced, type WriteTarget } from './write-signals.ts'
 
 type Cached<S, T> = { absorb(object: KubeObject<S, T>): void }
 

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  ApiError,
-  type ApiResponse,
-  createClient,
-  type Kind,
-  type KubeObject,
-  type WriteLabels,
-  WriteRaced,
-} from 'kube-control-loop'
-import { answers, createManualClock, scriptTransport } from 'kube-control-loop/testing'
+import { ApiError } from './api-error.ts'
+import { createClient } from './http-client.ts'
+import type { Kind, KubeObject } from './kind.ts'
+import { createManualClock } from './manual-clock.ts'
+import { answers } from './scripted-answers.ts'
+import { scriptTransport } from './scripted-transport.ts'
+import type { ApiResponse } from './transport.ts'
+import type { WriteLabels } from './write-metrics.ts'
 import { writeOnce } from './write-once.ts'
+import { WriteRaced } from './write-signals.ts'
 
 type Status = { id?: string }
 type Widget = KubeObject<unknown, Status>

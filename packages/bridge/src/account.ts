@@ -1,0 +1,2 @@
+/** The identity that the bridge controllers run as. */
+export const bridgeAccount = { namespace: 'bridge-system', name: 'bridge' } as const
