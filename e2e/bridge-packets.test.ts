@@ -141,6 +141,15 @@ async function reaches(from: Workload, to: At, seenAs: string[]): Promise<void> 
   }
 }
 
+/** An address of the same range that nobody holds: what answers there is not who was asked for by mistake. */
+function unheldBeside(address: string, held: readonly string[]): string {
+  // Blocks end in zeros, which stand as `::` or, where an earlier row of them is as long, as `:0:0`.
+  const start = address.includes(':') ? address.replace(/:(0?)$/, ':') : address.replace(/\d+$/, '')
+  const free = ['77', '78', '79'].map((last) => `${start}${last}`).find((candidate) => !held.includes(candidate))
+  assert.ok(free !== undefined && free !== address)
+  return free
+}
+
 async function isDeafTo(from: Workload, addresses: readonly string[]): Promise<void> {
   for (const { tcp, udp } of await Promise.all(addresses.map((address) => ask(from, { address, withinMs: 700 }))))
     for (const answer of [tcp, udp]) assert.match('error' in answer ? answer.error : 'reached', /^(timeout|EHOSTUNREACH)$/)
@@ -183,7 +192,8 @@ test('a workload of another network is not reached, and not either when it takes
   for (const address of ours) await stranger.must('ip', ['route', 'add', address, 'dev', device])
   await isDeafTo(first, theirs)
   await isDeafTo(stranger, ours)
-  const taken = ours.map((address) => (address.includes(':') ? address.replace(/::$/, '::77') : address.replace(/\d+$/, '77')))
+  const held = [...ours, ...(await claimed(one)).map(bare)]
+  const taken = ours.map((address) => unheldBeside(address, held))
   for (const address of taken)
     await stranger.must('ip', ['address', 'add', address, 'dev', device, ...(address.includes(':') ? ['nodad'] : [])])
   await isDeafTo(first, taken)

@@ -34,6 +34,15 @@ test('of two at once exactly one comes up; it heals, answers, and ends when told
     assert.match(again.output(), /It is up already \(process \d+\)\. Kubeconfig: \//)
   })
 
+  await t.test('another one with another data plane says that this is not what is up', async () => {
+    const other = nso(home, ['up', '--data-plane', 'bridge'])
+    assert.equal(await other.ended, 1)
+    assert.match(
+      other.output(),
+      /It is up already, but with another data plane than Bridge \(process \d+\)\..* To end it: npx nso down/,
+    )
+  })
+
   await t.test('kubeconfig prints the path and nothing else; kubectl works, with its own flags', async () => {
     const asked = nso(home, ['kubeconfig'])
     assert.equal(await asked.ended, 0)
@@ -83,6 +92,21 @@ test('of two at once exactly one comes up; it heals, answers, and ends when told
     assert.equal(none.stdout(), '')
     assert.match(none.output(), /Nothing is running/)
   })
+})
+
+test('it comes up with the other data plane, and ends with it', async (t) => {
+  const home = makeHome(t)
+  const up = nso(home, ['up', '--detach', '--data-plane', 'bridge'])
+  assert.equal(await up.ended, 0, up.output())
+  assert.match(up.output(), /NSO \(process \d+\) and Bridge \(process \d+\) are ready/)
+  const waited = nso(home, ['kubectl', 'wait', 'dataplane/bridge', '--for=condition=Permitted', '--timeout=60s'])
+  assert.equal(await waited.ended, 0, waited.output())
+  const listed = nso(home, ['kubectl', 'get', 'dataplanes', '-o', 'name'])
+  assert.equal(await listed.ended, 0, listed.output())
+  assert.equal(listed.stdout(), 'dataplane.networking.datumapis.com/bridge\n')
+  const down = nso(home, ['down'])
+  assert.equal(await down.ended, 0, down.output())
+  assert.deepEqual([home.processes(), home.runs()], [[], []])
 })
 
 test('Ctrl-C while it comes up in the background ends it', async (t) => {

@@ -11,6 +11,8 @@ export type Instance = ProcessIdentity & {
   /** `start`: ends by itself or by Ctrl-C; `up`: for daily work, at most one. */
   mode: 'start' | 'up'
   kubeconfigPath: string
+  /** Of those that this command can run. Absent: recorded by a version that could run one only. */
+  dataPlane?: string
   /** Whether `kubeconfigPath` is of a cluster that the instance did not start. */
   given: boolean
   /** Set once everything is up. */

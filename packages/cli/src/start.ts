@@ -6,7 +6,7 @@ import { findProcess, type Lock, tryLock } from 'kube-localplane'
 import { cleanUp, demonstrate } from './demonstrate.ts'
 import { Explained, keepLogs, messageOf, reasonOf } from './failure.ts'
 import { createInstances, type Instance, type Instances, stateFolder } from './instances.ts'
-import { dataPlanes } from './planes/index.ts'
+import { dataPlanes, defaultDataPlane } from './planes/index.ts'
 import { requireCluster, requireSpace, requireWritable } from './preflight.ts'
 import { statusOf } from './signals.ts'
 import { type System, startSystem } from './system.ts'
@@ -15,7 +15,7 @@ export type StartOptions = {
   mode: 'start' | 'up'
   kubeconfig?: string | undefined
   port?: number | undefined
-  /** Galactic unless said otherwise. */
+  /** The default one unless said otherwise. */
   dataPlane?: keyof typeof dataPlanes | undefined
   claims: number
   exitWhenReady: boolean
@@ -39,7 +39,7 @@ export async function runStart(options: StartOptions): Promise<number> {
     await preflight(options)
     if (options.mode === 'up') {
       const answer = await tryLock(path.join(stateFolder(), 'up.lock'))
-      if (!('release' in answer)) return sayWhoIsUp(instances, answer.heldBy.pid, print)
+      if (!('release' in answer)) return sayWhoIsUp(options, instances, answer.heldBy.pid)
       lock = answer
     }
     const healed = instances.heal()
@@ -62,12 +62,16 @@ async function preflight({ report, kubeconfig, port, print, signal }: StartOptio
   await requireCluster(kubeconfig, signal)
 }
 
-/** A second `up`: fine when the first is up, a failure while nobody can know yet whether it will be. */
-function sayWhoIsUp(instances: Instances, pid: number, print: (line: string) => void): number {
+/** A second `up`: fine when the first is up and what is asked for, a failure while nobody can know yet whether it will be. */
+function sayWhoIsUp(options: StartOptions, instances: Instances, pid: number): number {
+  const { print } = options
   const running = instances.live().find((instance) => instance.pid === pid)
   if (running?.ready) {
-    print(`It is up already (process ${pid}). Kubeconfig: ${running.kubeconfigPath}. To end it: npx nso down`)
-    return 0
+    const { name, title } = dataPlaneOf(options)
+    const isAnother = (running.dataPlane ?? defaultDataPlane.name) !== name
+    const is = isAnother ? `It is up already, but with another data plane than ${title}` : 'It is up already'
+    print(`${is} (process ${pid}). Kubeconfig: ${running.kubeconfigPath}. To end it: npx nso down`)
+    return isAnother ? 1 : 0
   }
   print(`Another nso up (process ${pid}) is just starting or ending; this one does nothing.`)
   return 1
@@ -82,8 +86,7 @@ async function runInstance(options: StartOptions, instances: Instances): Promise
   try {
     instances.write(instance)
     mkdirSync(dir, { recursive: true, mode: 0o700 })
-    const dataPlane = dataPlanes[options.dataPlane ?? 'galactic']
-    system = await startSystem({ ...options, dataPlane, dir, log: print })
+    system = await startSystem({ ...options, dataPlane: dataPlaneOf(options), dir, log: print })
     const failure = system.failed.then((sentence) => Promise.reject(new Explained(sentence)))
     const isComplete = options.mode === 'up' || (await Promise.race([demonstrate(system, options), failure]))
     if (!options.exitWhenReady) {
@@ -122,11 +125,15 @@ async function end(
   }
 }
 
-function describe({ mode, kubeconfig }: StartOptions, instances: Instances): Instance {
+const dataPlaneOf = ({ dataPlane }: StartOptions) => (dataPlane === undefined ? defaultDataPlane : dataPlanes[dataPlane])
+
+function describe(options: StartOptions, instances: Instances): Instance {
+  const { mode, kubeconfig } = options
   const { pid } = process
   return {
     ...(findProcess(pid) ?? { pid, started: '' }),
     mode,
+    dataPlane: dataPlaneOf(options).name,
     given: kubeconfig !== undefined,
     kubeconfigPath: kubeconfig ? path.resolve(kubeconfig) : path.join(instances.dirOf(pid), 'control-plane', 'kubeconfig'),
     ready: false,

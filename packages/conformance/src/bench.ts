@@ -86,8 +86,16 @@ export async function setUp(parts: BenchParts, signal: AbortSignal): Promise<Ben
   }
 }
 
+const required = ['spec.attachment.apiVersion', 'spec.attachment.kind', 'spec.report.prepared.condition']
+
 /** What comes from a file has passed no schema. */
 function viewOf(dataPlane: DataPlane): ContractView {
+  const textAt = (path: string) =>
+    path
+      .split('.')
+      .reduce<unknown>((value, key) => (value as Readonly<Record<string, unknown>> | null | undefined)?.[key], dataPlane)
+  const missing = required.filter((path) => typeof textAt(path) !== 'string')
+  if (missing.length > 0) throw new NothingTried(`The DataPlane lacks ${missing.join(', ')}.`)
   try {
     return contractView(dataPlane)
   } catch (cause) {

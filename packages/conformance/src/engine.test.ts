@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { ApiError, aborted, ConnectionBroken } from 'kube-control-loop'
 import { createManualClock, turns } from 'kube-control-loop/testing'
 import { ordinaryLimits } from './bench.ts'
 import type { Case } from './case.ts'
@@ -106,4 +107,48 @@ describe('the engine', () => {
     stop.abort(new Error('Ctrl-C'))
     await assert.rejects(running, /Ctrl-C/)
   })
+
+  test('a case that is broken off has the time to clear away, and no more', async () => {
+    const stop = new AbortController()
+    const { bench, clock } = benchOf()
+    const cleared = Promise.withResolvers<void>()
+    let isOver = false
+    const careful = caseOf('kinds', async (_, signal) => {
+      await aborted(signal)
+      await cleared.promise
+      return pass()
+    })
+    const running = runCases([careful], bench, {}, stop.signal).finally(() => {
+      isOver = true
+    })
+    stop.abort(new Error('Ctrl-C'))
+    await turns(20)
+    assert.equal(isOver, false)
+    cleared.resolve()
+    await assert.rejects(running, /Ctrl-C/)
+
+    const deaf = caseOf('kinds', () => new Promise(() => {}))
+    const rejected = assert.rejects(runCases([deaf], bench, {}, stop.signal), /Ctrl-C/)
+    await turns(20)
+    await clock.advance(60_000)
+    await rejected
+  })
+
+  const get = { method: 'GET', path: '/api' } as const
+  const nobodysFault = [
+    { says: 'does not answer', error: new ConnectionBroken(get, new Error('ECONNREFUSED')) },
+    {
+      says: 'no longer knows whoever asks',
+      error: new ApiError(get, { status: 401, headers: {}, body: 'Unauthorized' }),
+    },
+  ]
+  for (const { says, error } of nobodysFault) {
+    test(`an API server that ${says} ends the run and breaks no rule`, async () => {
+      const told: string[] = []
+      const onResult = ({ case: name }: { case: string }) => void told.push(name)
+      const cases = [throws('kinds', error), ends('idle', pass())]
+      await assert.rejects(runCases(cases, benchOf().bench, { onResult }, never), error)
+      assert.deepEqual(told, [])
+    })
+  }
 })

@@ -27,8 +27,8 @@ export type PlaneUnderTest = {
       }
     | undefined
   /**
-   * Has the API server take foreign changes of the report for a while, where it refuses them; resolves, when it takes them,
-   * with what ends that. Only so can be tried whether the report is put right.
+   * Has the API server take foreign changes of the report for a while, where it refuses them; resolves with what ends that. That
+   * it takes some time to act is waited for. Only so can be tried whether the report is put right.
    */
   readonly liftEnforcement?: ((signal: AbortSignal) => Promise<() => Promise<void>>) | undefined
   /** Longest time in ms that a deleted attachment may take to go; the plane documents it. */

@@ -56,7 +56,10 @@ describe('what is asked for', () => {
   })
 
   test('is everything where nothing is declared', () => {
-    assert.deepEqual(capabilitiesOf(dataPlane()), { modes: ['Netns', 'Hypervisor', 'HypervisorDeclared'], families: ['IPv4', 'IPv6'] })
+    assert.deepEqual(capabilitiesOf(dataPlane()), {
+      modes: ['Netns', 'Hypervisor', 'HypervisorDeclared'],
+      families: ['IPv4', 'IPv6'],
+    })
   })
 
   test('has addresses of its own for each number', () => {

@@ -201,7 +201,7 @@ describe('what a DataPlane offers', () => {
     await bring('contract')
     await claimed(namespace)
     await change('contract', { contract: 'v9' })
-    await planeSays('contract', 'False ContractUnsupported', /^Contract v9 is not known; this NSO knows v1$/)
+    await planeSays('contract', 'False ContractUnsupported', /^Contract v9 is not known; this NSO knows v1: install a newer NSO/)
     await create(life.world.client, aClaim(namespace, 'web-1'))
     const waiting = await claimSays(life.world.client, namespace, 'web-1', 'Prepared', 'False NoDataPlane')
     assert.match(preparedOf(waiting), /location here: DataPlane contract is not accepted; its condition Accepted says why$/)

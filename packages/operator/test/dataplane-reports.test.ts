@@ -24,6 +24,8 @@ import { aClaim, claimSays, create, find, gone, know, type Running, remove, said
 
 know(NetworkInterfaceClaim, NetworkContext, Subnet)
 
+type TellingEvent = { reason: string; note: string; regarding: { kind: string } }
+
 const nsoUser = 'system:serviceaccount:nso-system:nso'
 const violation = 'Unknown ContractViolation'
 const stale = 'Unknown ReportStale'
@@ -372,6 +374,30 @@ describe('An attachment that the API server refuses', () => {
     await world.plane.apply([wireRole])
     await planeCondition(world.plane, 'rule', 'Permitted', 'True/Permitted')
     await eventually('the attachment', () => readAt(world.plane, path().replace('/web', '/fourth')), { timeoutMs: 60_000 })
+  })
+
+  test('and so is the object of a network that it refuses: its context has an event, and it is made when the template is right', async () => {
+    await world.plane.apply([wireCrd({ kind: 'Mesh', versions: [{ spec: { bag: { type: 'object', properties: {} } } }] })])
+    const network = (spec: object) => ({ apiVersion: `${wireGroup}/v1`, kind: 'Mesh', spec })
+    await world.plane.apply([wirePlane('rule', 'Rule', { here: true, network: network({ bag: '${{"odd": "x"}}' }) })])
+    const events = `/apis/events.k8s.io/v1/namespaces/${namespace}/events`
+    await eventually('an event about the context', async () => {
+      const { items } = (await world.plane.connection.must({ method: 'GET', path: events })) as { items: TellingEvent[] }
+      const told = items.filter(({ reason }) => reason === 'NetworkObjectRefused')
+      const [first] = told
+      if (!first) return false
+      assert.equal(first.regarding.kind, 'NetworkContext')
+      assert.match(first.note, /^DataPlane rule: Mesh .*: the API server refuses it: .*unknown field "spec\.bag\.odd"/)
+      assert.equal(told.length, 1)
+      return true
+    })
+    const meshes = `/apis/${wireGroup}/v1/namespaces/${namespace}/meshs`
+    const standing = async () =>
+      ((await world.plane.connection.must({ method: 'GET', path: meshes })) as { items: unknown[] }).items
+    assert.deepEqual(await standing(), [])
+    await says('web', 'Ready', 'True Ready')
+    await world.plane.apply([wirePlane('rule', 'Rule', { here: true, network: network({ bag: {} }) })])
+    await eventually('the object of the network', async () => (await standing()).length === 1, { timeoutMs: 60_000 })
   })
 
   after(() => removed('rule', 'web', 'second', 'third', 'fourth'))

@@ -44,3 +44,13 @@ test('a device name is valid for Linux, the same for the same uid, and another o
     }),
   )
 })
+
+test('a network made again under a name has another bridge, though the old name is free', () => {
+  const free = () => false
+  fc.assert(
+    fc.property(fc.uuid(), fc.uuid(), (one, other) => {
+      fc.pre(one !== other)
+      assert.notEqual(bridgeNameFor(one, sha256, free), bridgeNameFor(other, sha256, free))
+    }),
+  )
+})

@@ -27,7 +27,7 @@ function harmful(attachment: KubeObject, { type, how }: Harm): JsonPatchOperatio
   const at = conditionsOf(attachment).findIndex((condition) => condition.type === type)
   const path = `/status/conditions/${at}`
   const stood = conditionsOf(attachment)[at]
-  const status = stood?.status === 'False' ? 'True' : 'False'
+  const status = stood?.status === 'True' ? 'False' : 'True'
   const value = { ...stood, status, reason: meddled, message: 'somebody else was here' }
   return [
     { op: 'test', path: '/metadata/uid', value: attachment.metadata.uid },
@@ -102,10 +102,15 @@ export const reportRestored = inNamespace('report-restored', prepares, async (wo
   }
 })
 
-/** The status must be that of before; its reason may tell of what the plane has seen since, but not be the meddler’s. */
+/**
+ * True must be True again, and what was not must not be; a plane may tell otherwise why not, by what it has seen since. Nothing of the
+ * meddler’s may stand.
+ */
 async function untilRestored(world: World, before: KubeObject, harmed: KubeObject, { type, how }: Harm): Promise<void> {
   const said = (object: KubeObject) => conditionsOf(object).find((condition) => condition.type === type)
-  const isHarmed = (object: KubeObject) => said(object)?.status !== said(before)?.status || said(object)?.reason === meddled
+  const isTrue = (object: KubeObject) => said(object)?.status === 'True'
+  const isHarmed = (object: KubeObject) =>
+    said(object) === undefined || isTrue(object) !== isTrue(before) || said(object)?.reason === meddled
   if (!isHarmed(harmed)) throw new CaseFailed(`${type} could not be ${how}`)
   const { resourceVersion } = harmed.metadata
   await world.until(`${type} says again what it said before it was ${how} by somebody else`, () => {

@@ -3,11 +3,11 @@
  * long), and which break the contract. A report that says no is a report. The label names a DataPlane, of which an administrator installs a few; no label
  * names anything that users make.
  */
-import type { DataPlane, NetworkInterface } from '@nso/api'
+import type { NetworkInterface } from '@nso/api'
 import { type Cache, type Clock, type KubeObject, keyOf, registerScrapedGauges, type Series } from 'kube-control-loop'
 import type { Registry } from 'prom-client'
 import type { Caches } from '../caches.ts'
-import { holderOf } from '../interface/holder.ts'
+import { holderOf, isDeleting } from '../interface/holder.ts'
 import type { DataPlaneRegistry, KnownPlane } from './registry.ts'
 import { breaksContract, reportedWhen } from './report.ts'
 
@@ -66,7 +66,7 @@ function seriesOf(look: Look): Series<Name>[] {
   const { object, plane, compiled } = look.known
   const labels = { data_plane: object.metadata.name }
   const { attachments: cache } = plane
-  const can: Series<Name> = { gauge: usable, labels, value: plane.hindrance === undefined && !isGoing(object) ? 1 : 0 }
+  const can: Series<Name> = { gauge: usable, labels, value: plane.hindrance === undefined && !isDeleting(object) ? 1 : 0 }
   if (!cache || !isKnown(cache) || !isKnown(look.caches.interfaces)) return [can]
   let count = 0
   let broken = 0
@@ -93,7 +93,6 @@ function conditionsOf({ preparedCondition, programmedCondition }: KnownPlane['co
 }
 
 const isKnown = ({ state }: Pick<Cache, 'state'>): boolean => state === 'synced' || state === 'stale'
-const isGoing = ({ metadata }: Pick<DataPlane, 'metadata'>): boolean => metadata.deletionTimestamp !== undefined
 
 /** The very interface's, and still wanted. */
 function isAskedFor(nic: NetworkInterface, { metadata }: KubeObject): boolean {

@@ -28,6 +28,7 @@ import type { Caches } from '../caches.ts'
 import { planeOf } from '../interface/report.ts'
 import type { DynamicKinds } from './kinds.ts'
 import { ownerOfNetworkObject } from './network-owner.ts'
+import { refusalOf } from './refusal.ts'
 import type { DataPlaneRegistry } from './registry.ts'
 import { subnetScope } from './scope.ts'
 import { isGoing, isSameKind } from './serving.ts'
@@ -56,12 +57,10 @@ export type SeenNetwork = {
   readonly network?: Network | undefined
 }
 
-export type NetworkDecision =
-  | { do: 'nothing' }
-  | { do: 'wait'; on: string }
-  /** People are told: someone else's object has the name, or the template does not fit this context. */
-  | { do: 'report'; reason: 'NetworkObjectForeign' | 'TemplateFailed'; message: string }
-  | { do: 'create'; body: KubeObject }
+export type NetworkDecision = { do: 'nothing' } | { do: 'wait'; on: string } | Told | { do: 'create'; body: KubeObject }
+
+/** People are told: someone else's object has the name, the template does not fit this context, or the API server is against it. */
+type Told = { do: 'report'; reason: 'NetworkObjectForeign' | 'TemplateFailed' | 'NetworkObjectRefused'; message: string }
 
 /** Pure. */
 export function decideNetwork({ context, subnets, plane, listed, stored, network }: SeenNetwork): NetworkDecision {
@@ -105,6 +104,13 @@ export function createNetworkObjectController(parts: NetworkObjectParts): Contro
   const { contexts, subnets, dataPlanes, networks, interfaces } = parts.caches
   const writers = createWriters(parts)
   const tell = createTeller(parts)
+  const make = async (plane: CompiledPlane, body: KubeObject, signal: AbortSignal) => {
+    // It may have been let go of while another object was made; whoever is needed then is woken by that.
+    const now = planes.find(plane.ref)
+    if (!now || isGoing(now)) return
+    // A plane that goes meanwhile waits for this write, so that it sees and removes what was made.
+    await planes.making(plane.ref, async () => writers(plane)?.create(body, signal))
+  }
   return {
     name: dataplaneNetwork,
     needs: [{ cache: contexts }, { cache: subnets }, { cache: dataPlanes }, { cache: networks }, { cache: interfaces }],
@@ -128,19 +134,29 @@ export function createNetworkObjectController(parts: NetworkObjectParts): Contro
         plane,
         decision: decideNetwork(observe(parts, context, plane)),
       }))
-      tell.about(context, decided.find(({ decision }) => decision.do === 'report')?.decision, log)
+      const report = decided.map(({ decision }) => decision).find((decision) => decision.do === 'report')
       for (const { plane, decision } of decided) {
         if (!plane || decision.do !== 'create') continue
-        // It may have been let go of while another object was made; whoever is needed then is woken by that.
-        const now = planes.find(plane.ref)
-        if (!now || isGoing(now)) continue
-        // A plane that goes meanwhile waits for this write, so that it sees and removes what was made.
-        await planes.making(plane.ref, async () => writers(plane)?.create(decision.body, signal))
+        try {
+          await make(plane, decision.body, signal)
+        } catch (error) {
+          // A failed pass, tried again ever later; people are told once.
+          tell.about(context, report ?? refused(plane, decision.body, error), log)
+          throw error
+        }
       }
+      tell.about(context, report, log)
       return outcomeOf(decided.map(({ decision }) => decision))
     },
     forget: tell.forget,
   }
+}
+
+function refused({ ref }: CompiledPlane, body: KubeObject, error: unknown): Told | undefined {
+  const why = refusalOf(error)
+  if (why === undefined) return undefined
+  const message = `DataPlane ${ref.name}: ${body.kind} ${keyOf(body)}: the API server refuses it: ${why}`
+  return { do: 'report', reason: 'NetworkObjectRefused', message }
 }
 
 /** Tells people once for each episode: what is still as it was told says nothing new. A new process tells again. */

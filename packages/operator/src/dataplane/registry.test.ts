@@ -147,3 +147,48 @@ test('a write in hand is counted until each of them has ended, however it ends',
   await writes[1]
   assert.equal(registry.isMaking(ref), false)
 })
+
+test('whom a DataPlane serves is told of what they are made and read by, not of locations, capabilities, or its deletion', () => {
+  const { registry, put } = registryOf()
+  const told: (boolean | undefined)[] = []
+  registry.onPlane(({ servedToo }) => told.push(servedToo))
+  let version = 0
+  const news = (metadata: Given['metadata'], spec: Given['spec'] = {}) => {
+    version += 1
+    put({ name: 'one', metadata: { resourceVersion: `${version}`, generation: version, ...metadata }, spec })
+    return told.splice(0)
+  }
+  assert.deepEqual(news({}), [true], 'a new one')
+  assert.deepEqual(news({ finalizers: held }), [false], 'held')
+  assert.deepEqual(news({ finalizers: held }, { locations: ['here'] }), [false])
+  assert.deepEqual(news({ finalizers: held }, { capabilities: { attachmentModes: ['Netns'] } }), [false])
+  assert.deepEqual(news({ finalizers: held }, { contract: 'v9' as never }), [false])
+  assert.deepEqual(news({ finalizers: held }, { attachment: { ...attachment, spec: { name: 'b' } } }), [true])
+  assert.deepEqual(news({ finalizers: held }), [true])
+  assert.deepEqual(news({ finalizers: held }, { report: { prepared: { condition: 'Up' } } }), [true])
+  assert.deepEqual(news({ finalizers: held }, { network: { ...attachment, kind: 'Net' } }), [true])
+  const network = { ...attachment, kind: 'Net' }
+  assert.deepEqual(news({ finalizers: held, deletionTimestamp: '2026-01-03T00:00:00Z' }, { network }), [false])
+  assert.deepEqual(news({ uid: 'another' }), [true, true], 'both the one before and the new one')
+})
+
+describe('who would serve a location if it could is', () => {
+  const broken = { attachment: { ...attachment, spec: { a: '${1 +}' } } }
+  const table: { says: string; given: Given[]; want: string | undefined }[] = [
+    { says: 'nobody where one does', given: [wide, { ...exact(), spec: { locations: ['here'], ...broken } }], want: undefined },
+    { says: 'one that is not accepted', given: [{ ...exact(), spec: { locations: ['here'], ...broken } }], want: 'exact' },
+    {
+      says: 'one that is being deleted',
+      given: [{ ...wide, metadata: { finalizers: held, deletionTimestamp: '2026-01-03T00:00:00Z' } }],
+      want: 'wide',
+    },
+    {
+      says: 'nobody where none names the location',
+      given: [exact({ spec: { locations: ['there'], ...broken } })],
+      want: undefined,
+    },
+  ]
+  for (const { says, given, want } of table) {
+    test(says, () => assert.equal(registryOf(...given).registry.contender('here')?.ref.name, want))
+  }
+})

@@ -1,11 +1,12 @@
 /** Which interfaces a data plane serves, so that they stay with it whatever becomes of its DataPlane. Pure given the caches. */
 import type { NetworkInterface } from '@nso/api'
 import { type KubeObject, keyOf } from 'kube-control-loop'
+import { isDeleting } from '../interface/holder.ts'
 import { isControlledBy } from './plane.ts'
 import type { CompiledPlane, KindRef } from './types.ts'
 
 /** It takes no new interfaces; those that it serves it serves to their end. */
-export const isGoing = ({ object }: Pick<CompiledPlane, 'object'>): boolean => object.metadata.deletionTimestamp !== undefined
+export const isGoing = ({ object }: Pick<CompiledPlane, 'object'>): boolean => isDeleting(object)
 
 export const isSameKind = (a: KindRef, b: KindRef): boolean => a.kind === b.kind && groupOf(a) === groupOf(b)
 

@@ -9,6 +9,9 @@ const ref = { apiVersion: 'planes.example.dev/v1', kind: 'Wire' }
 const kind = { group: 'planes.example.dev', version: 'v1', kind: 'Wire', plural: 'wires', scope: 'Namespaced' } as const
 const error = (path: string) => new TemplateError(path, 3, 'no')
 
+/** The end of a message that says what to do. */
+const remedy = /: (name|install|correct|change|wait|see|grant) [^:]+(: "true")?$/
+
 const contracted = (contract: string) =>
   ({ metadata: { name: 'toy', generation: 4 }, spec: { locations: ['*'], contract } }) as unknown as DataPlane
 
@@ -43,7 +46,7 @@ describe('a DataPlane', () => {
       says: 'tells its first errors and counts the rest',
       given: { compiled: { errors: ['a', 'b', 'c', 'd', 'e'].map(error) } },
       want: { Accepted: 'False/InvalidTemplate', Installed: 'True/Installed' },
-      message: /^a, column 3: no; b, column 3: no; c, column 3: no; and 2 more$/,
+      message: /^a, column 3: no; b, column 3: no; c, column 3: no; and 2 more: correct the DataPlane$/,
     },
     {
       says: 'with unknown fields tells the first of them, counts the rest, and says what to do',
@@ -56,7 +59,7 @@ describe('a DataPlane', () => {
       says: 'whose templates do not compile has no other fault yet',
       given: { compiled: { errors: [error('a')] }, unknownFields: [error('b')] },
       want: { Accepted: 'False/InvalidTemplate' },
-      message: /^a, column 3: no$/,
+      message: /^a, column 3: no: correct the DataPlane$/,
     },
     {
       says: 'with kinds that are not allowed is asked nothing more',
@@ -80,13 +83,14 @@ describe('a DataPlane', () => {
       says: 'that is being deleted says so before all else, and what it waits for',
       given: { leaving: 'Waits for 2 interfaces: a, b', compiled: { errors: [error('a')], refusedKinds: ['Secret (v1)'] } },
       want: { Accepted: 'False/Deleting' },
-      message: /^Being deleted; takes no new interfaces\. Waits for 2 interfaces: a, b$/,
+      message:
+        /^Being deleted; takes no new interfaces\. Waits for 2 interfaces: a, b: wait for them to go, or delete their claims$/,
     },
     {
       says: 'of a contract that is not known says which are, whatever its templates are',
       given: { object: contracted('v2'), compiled: { errors: [error('a')] } },
       want: { Accepted: 'False/ContractUnsupported', Installed: 'True/Installed', Permitted: 'True/Permitted' },
-      message: /^Contract v2 is not known; this NSO knows v1$/,
+      message: /^Contract v2 is not known; this NSO knows v1: install a newer NSO, or a DataPlane for v1$/,
     },
     { says: 'of a known contract is accepted', given: { object: contracted('v1') }, want: { Accepted: 'True/Accepted' } },
     {
@@ -120,6 +124,11 @@ describe('a DataPlane', () => {
       const said = says(given)
       for (const [type, short] of Object.entries(want)) assert.equal(said[type]?.short, short)
       if (message) assert.match(said.Accepted?.message ?? '', message)
+      for (const [type, { short, message: told = '' }] of Object.entries(said)) {
+        // What is being asked for has nothing to be done about it.
+        if (!short.startsWith('True/') && short !== 'Unknown/Pending')
+          assert.match(told, remedy, `${type} says what to do: ${told}`)
+      }
     })
   }
   test('names the permission and where to grant it', () => {

@@ -41,22 +41,26 @@ function accepted({ object, compiled, lost, leaving, unknownFields = [] }: SeenP
   const generation = object.metadata.generation
   const { refusedKinds, errors } = compiled
   if (leaving !== undefined) {
-    return says.Accepted.no('Deleting', `Being deleted; takes no new interfaces. ${leaving}`, generation)
+    const message = `Being deleted; takes no new interfaces. ${leaving}: wait for them to go, or delete their claims`
+    return says.Accepted.no('Deleting', message, generation)
   }
   if (refusedKinds.length > 0) {
-    return says.Accepted.no('KindNotAllowed', `Kind ${refusedKinds.join(', ')} cannot be made from templates`, generation)
+    const message = `Kind ${refusedKinds.join(', ')} cannot be made from templates: name a kind of the data plane's own API group`
+    return says.Accepted.no('KindNotAllowed', message, generation)
   }
   if (!isKnownContract(object)) {
-    const message = `Contract ${object.spec.contract} is not known; this NSO knows ${contractVersions.join(', ')}`
+    const known = contractVersions.join(', ')
+    const message = `Contract ${object.spec.contract} is not known; this NSO knows ${known}: install a newer NSO, or a DataPlane for ${known}`
     return says.Accepted.no('ContractUnsupported', message, generation)
   }
-  if (errors.length > 0) return says.Accepted.no('InvalidTemplate', firstOf(errors), generation)
+  if (errors.length > 0) return says.Accepted.no('InvalidTemplate', `${firstOf(errors)}: correct the DataPlane`, generation)
   if (unknownFields.length > 0) {
     return says.Accepted.no('UnknownField', `${firstOf(unknownFields)}: ${correction}`, generation)
   }
   const ties = lost.map(({ pattern, to }) => `${pattern} by DataPlane ${to}`).join(', ')
   if (lost.length > 0 && lost.length === object.spec.locations?.length) {
-    return says.Accepted.no('LocationsServedByAnother', `All locations are served by others: ${ties}`, generation)
+    const message = `All locations are served by others, ${ties}: change spec.locations, or delete the others`
+    return says.Accepted.no('LocationsServedByAnother', message, generation)
   }
   const message = ties ? `Templates are sound; served by others: ${ties}` : 'Templates are sound'
   return says.Accepted.yes('Accepted', message, generation)
@@ -64,26 +68,41 @@ function accepted({ object, compiled, lost, leaving, unknownFields = [] }: SeenP
 
 function installed({ object, compiled, kinds }: SeenPlane) {
   const generation = object.metadata.generation
-  if (compiled.refusedKinds.length > 0) return says.Installed.unknown('NotAccepted', 'The kinds are not allowed', generation)
+  if (compiled.refusedKinds.length > 0) return says.Installed.unknown('NotAccepted', notAllowed, generation)
   const unserved = kinds.filter(({ state }) => state === 'unserved')
-  if (unserved.length > 0) return says.Installed.no('KindNotServed', `Not served: ${named(unserved)}`, generation)
+  if (unserved.length > 0) {
+    const message = `Not served: ${named(unserved)}: install the data plane's definitions, or correct apiVersion and kind`
+    return says.Installed.no('KindNotServed', message, generation)
+  }
   const wide = kinds.filter(({ state }) => state === 'not-namespaced')
-  if (wide.length > 0) return says.Installed.no('KindNotNamespaced', `Not namespaced: ${named(wide)}`, generation)
+  if (wide.length > 0) {
+    return says.Installed.no('KindNotNamespaced', `Not namespaced: ${named(wide)}: name a namespaced kind`, generation)
+  }
   if (kinds.some(({ state }) => state === 'unknown')) {
-    return says.Installed.unknown('DiscoveryFailed', `Could not be asked for: ${named(kinds)}`, generation)
+    const message = `Could not be asked for: ${named(kinds)}: see the API server; it is asked again by itself`
+    return says.Installed.unknown('DiscoveryFailed', message, generation)
   }
   return says.Installed.yes('Installed', `Served: ${named(kinds)}`, generation)
 }
+
+const notAllowed = 'The kinds are not allowed: see Accepted'
 
 const named = (kinds: SeenPlane['kinds']): string => kinds.map(({ ref }) => `${ref.kind} (${ref.apiVersion})`).join(', ')
 
 function permitted({ object, compiled, kinds, reviewed }: SeenPlane) {
   const generation = object.metadata.generation
-  if (compiled.refusedKinds.length > 0) return says.Permitted.unknown('NotAccepted', 'The kinds are not allowed', generation)
+  if (compiled.refusedKinds.length > 0) return says.Permitted.unknown('NotAccepted', notAllowed, generation)
   if (kinds.some(({ state }) => state !== 'served')) {
-    return says.Permitted.unknown('NotInstalled', 'Permissions are reviewed when the kinds are served', generation)
+    const message = 'Permissions are reviewed when the kinds are served: see Installed'
+    return says.Permitted.unknown('NotInstalled', message, generation)
   }
-  if (reviewed.is === 'failed') return says.Permitted.unknown('ReviewFailed', reviewed.message, generation)
+  if (reviewed.is === 'failed') {
+    return says.Permitted.unknown(
+      'ReviewFailed',
+      `${reviewed.message}: see the API server; it is asked again by itself`,
+      generation,
+    )
+  }
   if (reviewed.is === 'not asked') return says.Permitted.unknown('Pending', 'Permissions are being reviewed', generation)
   return reviewed.missing.length > 0
     ? says.Permitted.no('NotPermitted', explain(reviewed.missing), generation)

@@ -2,6 +2,7 @@
 import { annotations, type NetworkContext, type NetworkInterface, parseDataPlaneChoice } from '@nso/api'
 import { type Change, type Key, type Watch, watch } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
+import { isDeleting } from '../interface/holder.ts'
 import type { GrantedRole } from './granted-role.ts'
 import type { DataPlaneRegistry } from './registry.ts'
 import type { createReviews } from './reviews.ts'
@@ -17,7 +18,7 @@ export type PlaneWatchParts = {
 const gatheredMs = 200
 
 export function planeWatches({ caches, planes, role, reviews }: PlaneWatchParts): Watch[] {
-  const going = () => [...caches.dataPlanes.values()].filter(isGoing).map(({ metadata }) => metadata.name)
+  const going = () => [...caches.dataPlanes.values()].filter(isDeleting).map(({ metadata }) => metadata.name)
   return [
     watch(caches.dataPlanes, ({ key }) => [key]),
     // Ties depend on all planes, and a plane's kinds come and go for all that name them.
@@ -65,8 +66,6 @@ function each<T>(
       }),
   }
 }
-
-const isGoing = ({ metadata }: { metadata: { deletionTimestamp?: string } }): boolean => metadata.deletionTimestamp !== undefined
 
 const choiceOf = (nic: NetworkInterface): string | undefined =>
   parseDataPlaneChoice(nic.metadata.annotations?.[annotations.dataPlane])?.name
