@@ -250,7 +250,7 @@ describe('two planes that change places', () => {
     assert.deepEqual(attachments.map(({ metadata }) => metadata.name).sort(), names.toSorted())
     await drop('left')
     await drop('right')
-    await planeSays('left', 'False Deleting', /and \d+ more$/)
+    await planeSays('left', 'False Deleting', /and \d+ more:/)
     await release(namespace, ...names)
     await planeIsGone('left')
     await planeIsGone('right')

@@ -78,7 +78,7 @@ describe('a DataPlane that is deleted while it serves', () => {
     await claimed(namespace, 'web-1')
     await drop('going')
     const plane = await planeSays('going', 'False Deleting', /Waits for 2 interfaces: /)
-    assert.match(acceptedOf(plane), new RegExp(`${namespace}/web-0 of claim web-0, ${namespace}/web-1 of claim web-1$`))
+    assert.match(acceptedOf(plane), new RegExp(`${namespace}/web-0 of claim web-0, ${namespace}/web-1 of claim web-1:`))
     assert.equal(plane.status?.conditions?.find(({ type }) => type === 'Accepted')?.observedGeneration, plane.metadata.generation)
 
     await create(life.world.client, aClaim(namespace, 'late'))
@@ -92,7 +92,7 @@ describe('a DataPlane that is deleted while it serves', () => {
     await ready(namespace)
 
     await release(namespace, 'web-0')
-    await planeSays('going', 'False Deleting', /Waits for 1 interface: [^,]*web-1 of claim web-1$/)
+    await planeSays('going', 'False Deleting', /Waits for 1 interface: [^,]*web-1 of claim web-1:/)
     await release(namespace, 'web-1')
     await planeIsGone('going')
     assert.equal(

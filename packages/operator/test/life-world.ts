@@ -58,6 +58,9 @@ async function cleared(): Promise<void> {
   }
   // A network is present for one test: a DataPlane makes an object for each that it finds.
   for (const namespace of places.splice(0)) {
+    for (const { metadata } of await listed(life.world.client, NetworkInterfaceClaim, namespace)) {
+      await remove(life.world.client, NetworkInterfaceClaim, namespace, metadata.name)
+    }
     for (const { metadata } of await listed(life.world.client, NetworkContext, namespace)) {
       await remove(life.world.client, NetworkContext, namespace, metadata.name)
     }

@@ -75,7 +75,7 @@ export function createDataPlaneController(parts: DataPlaneControllerParts): Cont
     const found = isHeld(object) ? await release(known, signal) : undefined
     if (found?.is === 'waiting') return found
     if (isHeld(object) && others.length === 0) return void (await writer.removeFinalizer(object, finalizers.dataPlane, signal))
-    const message = `Serves nobody; finalizers of others keep it: ${others.join(', ')}`
+    const message = `Serves nobody; finalizers of others keep it: ${others.join(', ')}: whoever put them there takes them away`
     return { message, released: isHeld(object) }
   }
 

@@ -168,7 +168,7 @@ describe('what a DataPlane waits for is said', () => {
     {
       says: 'with the claim of one interface',
       given: [[servedNamed('a')], [wire()], { unneeded: [net()], going: [] }],
-      want: 'Waits for 1 interface: default/a of claim claim-a',
+      want: 'Waits for 1 interface: default/a of claim claim-a: wait for them to go, or delete their claims',
     },
     {
       says: 'without a claim where nobody holds the interface, and with the finalizer that keeps its attachment',
@@ -177,22 +177,22 @@ describe('what a DataPlane waits for is said', () => {
         [],
         none,
       ],
-      want: 'Waits for 1 interface: default/web-0 (Wire default/web-0 being deleted, held by finalizer x.dev/f, y.dev/g)',
+      want: 'Waits for 1 interface: default/web-0 (Wire default/web-0 being deleted, held by finalizer x.dev/f, y.dev/g): wait for them to go, or delete their claims',
     },
     {
       says: 'with the first three by name, in whatever order they come, and the number of the rest',
       given: [['e', 'c', 'a', 'd', 'b'].map((name) => servedNamed(name, {})), [], none],
-      want: 'Waits for 5 interfaces: default/a of claim claim-a, default/b of claim claim-b, default/c of claim claim-c, and 2 more',
+      want: 'Waits for 5 interfaces: default/a of claim claim-a, default/b of claim claim-b, default/c of claim claim-c, and 2 more: wait for them to go, or delete their claims',
     },
     {
       says: 'with three exactly, counting none',
       given: [[], ['a', 'b', 'c'].map((name) => wire('u', { name })), none],
-      want: 'Waits for 3 attachments: Wire default/a, Wire default/b, Wire default/c',
+      want: 'Waits for 3 attachments: Wire default/a, Wire default/b, Wire default/c: its data plane must run to let go of them',
     },
     {
       says: 'with network objects last',
       given: [[], [], { unneeded: [net()], going: [net('u', { name: 'old', deletionTimestamp })] }],
-      want: 'Waits for 2 network objects: Net default/net-here, Net default/old being deleted, about to go',
+      want: 'Waits for 2 network objects: Net default/net-here, Net default/old being deleted, about to go: its data plane must run to let go of them',
     },
   ]
   for (const { says, given, want } of table) test(says, () => assert.equal(waitsFor(...given), want))

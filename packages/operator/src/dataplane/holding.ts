@@ -95,14 +95,15 @@ export function networkObjectsOf(
 /** Named at once; the rest are counted. */
 const shown = 3
 
-/** What the status of the DataPlane says; undefined when nothing keeps it. */
+/** What the status of the DataPlane says, with what to do about it; undefined when nothing keeps it. */
 export function waitsFor(served: readonly Served[], left: readonly KubeObject[], networks: NetworkObjects): string | undefined {
-  if (served.length > 0) return `Waits for ${counted('interface', served)}: ${listed(served, ({ nic }) => nic, saysOf)}`
-  if (left.length > 0) return `Waits for ${counted('attachment', left)}: ${listed(left, itself, objectSays)}`
-  const objects = [...networks.unneeded, ...networks.going]
-  return objects.length > 0
-    ? `Waits for ${counted('network object', objects)}: ${listed(objects, itself, objectSays)}`
-    : undefined
+  if (served.length > 0) {
+    const which = listed(served, ({ nic }) => nic, saysOf)
+    return `Waits for ${counted('interface', served)}: ${which}: wait for them to go, or delete their claims`
+  }
+  const [what, objects] = left.length > 0 ? ['attachment', left] : ['network object', [...networks.unneeded, ...networks.going]]
+  if (objects.length === 0) return undefined
+  return `Waits for ${counted(what, objects)}: ${listed(objects, itself, objectSays)}: its data plane must run to let go of them`
 }
 
 const itself = (object: KubeObject): KubeObject => object

@@ -81,10 +81,12 @@ describe('a DataPlane', () => {
     },
     {
       says: 'that is being deleted says so before all else, and what it waits for',
-      given: { leaving: 'Waits for 2 interfaces: a, b', compiled: { errors: [error('a')], refusedKinds: ['Secret (v1)'] } },
+      given: {
+        leaving: 'Waits for a, b: wait for them to go, or delete their claims',
+        compiled: { errors: [error('a')], refusedKinds: ['Secret (v1)'] },
+      },
       want: { Accepted: 'False/Deleting' },
-      message:
-        /^Being deleted; takes no new interfaces\. Waits for 2 interfaces: a, b: wait for them to go, or delete their claims$/,
+      message: /^Being deleted; takes no new interfaces\. Waits for a, b: wait for them to go, or delete their claims$/,
     },
     {
       says: 'of a contract that is not known says which are, whatever its templates are',

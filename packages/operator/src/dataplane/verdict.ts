@@ -41,8 +41,7 @@ function accepted({ object, compiled, lost, leaving, unknownFields = [] }: SeenP
   const generation = object.metadata.generation
   const { refusedKinds, errors } = compiled
   if (leaving !== undefined) {
-    const message = `Being deleted; takes no new interfaces. ${leaving}: wait for them to go, or delete their claims`
-    return says.Accepted.no('Deleting', message, generation)
+    return says.Accepted.no('Deleting', `Being deleted; takes no new interfaces. ${leaving}`, generation)
   }
   if (refusedKinds.length > 0) {
     const message = `Kind ${refusedKinds.join(', ')} cannot be made from templates: name a kind of the data plane's own API group`
