@@ -110,7 +110,8 @@ export function createReleaser(parts: ReleaseParts): Releaser {
     if (found.unneeded.length === 0) return waitsFor([], [], found)
     const remover = plane.networkKind && removerOf(plane.networkKind)
     for (let at = 0; at < found.unneeded.length; at += atOnce) {
-      await Promise.all(found.unneeded.slice(at, at + atOnce).map((object) => remover?.remove(object, signal)))
+      const some = found.unneeded.slice(at, at + atOnce)
+      await Promise.all(some.map((object) => remover?.remove(object, signal).catch(failedRemoval)))
     }
     return waitsFor([], [], networks(plane, await listed(parts, plane.networkKind, signal)))
   }
@@ -126,12 +127,23 @@ export function createReleaser(parts: ReleaseParts): Releaser {
       refusals.over(plane.ref)
       return message === undefined ? { is: 'done' } : { is: 'waiting', message }
     } catch (error) {
-      if (!(error instanceof ApiError) && !(error instanceof KindUnreachable)) throw error
-      const message = unseen(error, plane)
-      refusals.add(plane.ref, message)
-      return { is: 'waiting', message, fault: error }
+      const fault = error instanceof RemovalFailed ? error.cause : error
+      if (!(fault instanceof ApiError) && !(fault instanceof KindUnreachable)) throw fault
+      const message = unseen(fault, plane)
+      // Lists of everything cost much; a removal is tried again as any failed write is.
+      if (fault === error) refusals.add(plane.ref, message)
+      return { is: 'waiting', message, fault }
     }
   }
+}
+
+/** Tells a refused removal from a refused list. */
+class RemovalFailed extends Error {
+  override readonly name = 'RemovalFailed'
+}
+
+function failedRemoval(cause: unknown): never {
+  throw new RemovalFailed('a network object could not be removed', { cause })
 }
 
 /** First and longest delay in ms between two lists of everything that end in a refusal, whatever else wakes the plane. */
