@@ -121,5 +121,5 @@ async function withControlPlane(): Promise<void> {
     await runFiles('api', 2)
     delete process.env.LOCALPLANE_SHARED
   }
-  if (wants('e2e')) await runFiles('e2e', 1)
+  if (wants('e2e')) await runFiles('e2e', 2)
 }
