@@ -10,11 +10,15 @@ const root = path.resolve(import.meta.dirname, '..')
 const arrows: Readonly<Record<string, { sources: readonly string[]; tests: readonly string[] }>> = {
   runtime: { sources: [], tests: ['kube-control-loop', 'kube-localplane'] },
   localplane: { sources: [], tests: ['kube-localplane'] },
+  ipam: { sources: ['kube-control-loop'], tests: ['kube-ipam', 'kube-localplane'] },
   multus: { sources: ['kube-control-loop'], tests: ['kube-multus', 'kube-localplane'] },
   api: { sources: ['kube-control-loop'], tests: ['@nso/api', 'kube-localplane'] },
   galactic: { sources: ['kube-control-loop', 'kube-multus'], tests: ['galactic', 'kube-localplane'] },
   bridge: { sources: ['kube-control-loop', 'kube-multus'], tests: ['kube-bridge', 'kube-localplane'] },
-  operator: { sources: ['@nso/api', 'kube-control-loop'], tests: ['@nso/operator', 'galactic', 'kube-localplane'] },
+  operator: {
+    sources: ['@nso/api', 'kube-control-loop', 'kube-ipam'],
+    tests: ['@nso/operator', 'galactic', 'kube-localplane'],
+  },
   // Its `planes/` bring the data planes of this repository to the suite, whose `src/` names none of them.
   conformance: {
     sources: ['@nso/api', '@nso/operator', 'kube-control-loop'],
@@ -28,6 +32,7 @@ const arrows: Readonly<Record<string, { sources: readonly string[]; tests: reado
       'galactic',
       'kube-bridge',
       'kube-control-loop',
+      'kube-ipam',
       'kube-localplane',
       'kube-multus',
     ],
@@ -38,6 +43,7 @@ const ours = [
   'kube-control-loop',
   'kube-localplane',
   'kube-multus',
+  'kube-ipam',
   'kube-bridge',
   '@nso/api',
   '@nso/conformance',

@@ -4,13 +4,16 @@
  */
 import { AddressLease, managers } from '@nso/api'
 import { createWriter, type WriterEnvironment } from 'kube-control-loop'
+import type { Caches } from '../caches.ts'
 import { allocate } from './allocate.ts'
 import { releaseClaim, releaseInterface, releaseSurplus } from './give-back.ts'
 import { createHeldAddresses } from './held.ts'
-import type { AllocatorParts, InterfaceCache, LeaseCache } from './parts.ts'
+import { hasSurplus, holdsAll, strayUids } from './known.ts'
+import type { AllocatorParts } from './parts.ts'
 import type { AddressAllocator } from './port.ts'
 import { createPosting } from './posting.ts'
 import { verify } from './verify.ts'
+import { leaseNews } from './wake.ts'
 
 export type BuiltinAllocator = AddressAllocator & {
   /** Addresses chosen and not yet answered for: 0 when nothing is in flight. */
@@ -23,7 +26,7 @@ export type BuiltinAllocator = AddressAllocator & {
  */
 export function createBuiltinAllocator(
   environment: WriterEnvironment,
-  caches: { leases: LeaseCache; interfaces: InterfaceCache },
+  caches: Pick<Caches, 'leases' | 'interfaces' | 'claims'>,
 ): BuiltinAllocator {
   const common = { ...environment, kind: AddressLease, cache: caches.leases }
   const claimWriter = createWriter({
@@ -67,6 +70,10 @@ export function createBuiltinAllocator(
     releaseInterface: (nic, signal) => releaseInterface(parts, nic, signal),
     releaseClaim: (claim, signal) => releaseClaim(parts, claim, signal),
     releaseSurplus: (claim, nic, signal) => releaseSurplus(parts, claim, nic, signal),
+    hasSurplus: (claim, nic) => hasSurplus(caches, claim, nic),
+    strays: (claim, liveUid) => strayUids(caches, claim, liveUid),
+    holds: (nic, addresses) => holdsAll(caches, nic, addresses),
+    onChange: (listener) => caches.leases.subscribe((change) => listener(leaseNews(caches, change))),
     get reserved() {
       return held.reserved
     },

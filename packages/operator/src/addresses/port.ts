@@ -1,8 +1,10 @@
 /**
- * The port through which claims get their addresses. Adapters: `builtin` (AddressLease objects in the same cluster);
- * later `ipam.miloapis.com`. One contract test suite runs against every adapter.
+ * The port through which claims get their addresses. Adapters: `builtin` (AddressLease objects in the same cluster) and
+ * `ipam` (IPClaims of an address service). One contract test suite runs against every adapter.
  */
 import type { AddressFamily, NetworkContext, NetworkInterface, NetworkInterfaceClaim, Subnet } from '@nso/api'
+import type { Key } from 'kube-control-loop'
+import type { ListedAddress } from './lease.ts'
 
 /** One address that a claim asks for: of a family, or of a class (an external address or a named pool). */
 export type AddressRequest = { family: AddressFamily; class?: undefined } | { class: string; family?: undefined }
@@ -10,12 +12,21 @@ export type AddressRequest = { family: AddressFamily; class?: undefined } | { cl
 /** One address that stands: canonical CIDR (RFC 5952 for IPv6), and what it was asked as. */
 export type AllocatedAddress = { request: AddressRequest; family: AddressFamily; cidr: string; external: boolean }
 
+/** Reject reasons of a claim that only whoever allocates can know. */
+export type RefusalReason =
+  | 'AddressPoolExhausted'
+  | 'RetainedAddressConflict'
+  | 'AddressAllocationRejected'
+  | 'AllocationFailed'
+  | 'ProjectUnresolved'
+  | 'ProjectNamespaceNotFound'
+
 export type Allocation =
   | { kind: 'allocated'; addresses: readonly AllocatedAddress[] }
   /** Nothing of this request stays allocated. `reason` is a reject reason of the claim; the message says what to do. */
   | {
       kind: 'refused'
-      reason: 'AddressPoolExhausted' | 'RetainedAddressConflict' | 'AddressAllocationRejected' | 'AllocationFailed'
+      reason: RefusalReason
       message: string
     }
 
@@ -51,8 +62,26 @@ export type AddressAllocator = {
   ): Promise<Verification>
   /** Gives back every address the interface lists and every one allocated in its claim's name. Idempotent; call only when its attachment is gone. */
   releaseInterface(nic: NetworkInterface, signal: AbortSignal): Promise<void>
-  /** Gives back what was allocated in the name of a claim that (a live read says) has no interface: crash leftovers. Idempotent. */
-  releaseClaim(claim: { namespace: string; name: string; uid: string }, signal: AbortSignal): Promise<void>
+  /**
+   * Gives back what was allocated in the name of a claim that (a live read says) has no interface: crash leftovers. Idempotent.
+   * `wants`: what the claim asks for, where it is known.
+   */
+  releaseClaim(claim: ReleasedClaim, signal: AbortSignal): Promise<void>
   /** Gives back allocations of the claim that its interface does not list (after a live read of both by the caller). */
   releaseSurplus(claim: NetworkInterfaceClaim, nic: NetworkInterface, signal: AbortSignal): Promise<void>
+  /** Whether the claim seems to hold what its interface does not list. From what is known: no request. */
+  hasSurplus(claim: NetworkInterfaceClaim, nic: NetworkInterface): boolean
+  /**
+   * Uids, other than the live claim's, in whose name allocations of this claim name stand that no interface lists. From what is
+   * known: no request. Nothing is given back for it before a live read says that such a uid is nobody's.
+   */
+  strays(claim: Key, liveUid: string | undefined): readonly string[]
+  /** Whether the interface may list all of these addresses: each is held for it. From what is known: no request. */
+  holds(nic: NetworkInterface, addresses: readonly ListedAddress[]): boolean
+  /** Tells whom a change of the allocations concerns, until the returned function is called. Own answers are no news. */
+  onChange(listener: (news: AllocationNews) => void): () => void
 }
+
+export type ReleasedClaim = { namespace: string; name: string; uid: string; wants?: readonly AddressRequest[] }
+
+export type AllocationNews = { readonly claims: Iterable<Key>; readonly interfaces: Iterable<Key> }

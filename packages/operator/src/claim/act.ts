@@ -48,7 +48,7 @@ export async function act(parts: ClaimParts, seen: Seen, decision: Decision, sig
 /** Undoes what somebody else made of the addresses of the claim's interface, before anything is decided on them. */
 export async function putBackAddresses(parts: ClaimParts, claim: NetworkInterfaceClaim, signal: AbortSignal): Promise<void> {
   const nic = parts.caches.interfaces.get(keyFor(interfaceNameOf(claim), claim.metadata.namespace))
-  const told = nic && !isDeleting(nic) ? editedAway(parts.caches, claim, nic) : undefined
+  const told = nic && !isDeleting(nic) ? editedAway(parts.allocator, claim, nic) : undefined
   if (nic && told) await parts.interfaceWriter.patch(nic, addressChanges(nic, told), signal)
 }
 

@@ -11,6 +11,7 @@ import { addressChanges, releasingChanges } from './converge.ts'
 import type { ClaimParts } from './parts.ts'
 import { claimStatus } from './status.ts'
 import { giveBackStrays } from './strays.ts'
+import { wantsOf } from './wants.ts'
 
 /** A pass over a claim that is being deleted. */
 export async function release(parts: ClaimParts, claim: NetworkInterfaceClaim, signal: AbortSignal): Promise<Outcome> {
@@ -18,7 +19,7 @@ export async function release(parts: ClaimParts, claim: NetworkInterfaceClaim, s
   for (const nic of interfacesOf(parts, claim)) {
     if (isDeleting(nic)) return waitFor(parts, claim, nic, signal)
     if (nic.spec.reclaimPolicy === 'Retain') {
-      const told = editedAway(parts.caches, claim, nic)
+      const told = editedAway(parts.allocator, claim, nic)
       const changes = [...(told ? addressChanges(nic, told) : []), ...releasingChanges(nic)]
       await parts.interfaceWriter.patch(nic, changes, signal)
     } else {
@@ -80,7 +81,7 @@ async function giveBackLeftovers(parts: ClaimParts, claim: NetworkInterfaceClaim
   const retained = parts.caches.interfaces.get(keyFor(interfaceNameOf(claim), namespace))
   const keeps = retained?.metadata.annotations?.[annotations.allocationClaim] === name && !isDeleting(retained)
   if (retained && keeps) await parts.allocator.releaseSurplus(claim, retained, signal)
-  else await parts.allocator.releaseClaim({ namespace, name, uid }, signal)
+  else await parts.allocator.releaseClaim({ namespace, name, uid, wants: wantsOf(claim) }, signal)
 }
 
 /** Only where another finalizer keeps the claim: it would go on telling of an interface that is no longer its own. */

@@ -1,20 +1,26 @@
 /** Which claims a change elsewhere concerns. Every mapping goes through an index: no change wakes a whole namespace. */
-import type { AddressLease, NetworkContext, NetworkInterface, NetworkInterfaceClaim, ServingLocation, Subnet } from '@nso/api'
+import type { NetworkContext, NetworkInterface, NetworkInterfaceClaim, ServingLocation, Subnet } from '@nso/api'
 import { type Change, type Key, keyFor, keyOf, type Watch, watch } from 'kube-control-loop'
+import type { AddressAllocator } from '../addresses/port.ts'
 import type { Caches } from '../caches.ts'
 import type { DataPlanes, PlaneNews } from '../dataplane/types.ts'
-import { allocationKeyOf, holderKeyOf, interfaceNameOf } from '../interface/holder.ts'
-import { concernedBy, listingInterfaces } from '../interface/wake.ts'
+import { allocationKeyOf, holderKeyOf } from '../interface/holder.ts'
+import { concernedBy } from '../interface/wake.ts'
 import { currentLocation } from './observe.ts'
 import { familiesOf } from './wants.ts'
 
-export function claimWatches(sources: { caches: Caches; planes: DataPlanes; location: string | undefined }): Watch[] {
-  const { caches, planes } = sources
+export function claimWatches(sources: {
+  caches: Caches
+  planes: DataPlanes
+  allocator: Pick<AddressAllocator, 'onChange'>
+  location: string | undefined
+}): Watch[] {
+  const { caches, planes, allocator } = sources
   return [
     watch(caches.claims, (change) => [change.key]),
     watch(caches.interfaces, (change) => byInterface(caches, change)),
     { subscribe: (enqueue) => planes.onAttachment((key) => each(holdersOf(caches, key), urgently(enqueue))) },
-    watch(caches.leases, (change) => byLease(caches, change)),
+    { subscribe: (enqueue) => allocator.onChange(({ claims }) => each(claims, enqueue)) },
     watch(caches.contexts, (change) => byContext(caches, change)),
     watch(caches.subnets, (change) => bySubnet(caches, change)),
     locationWatch(sources),
@@ -53,23 +59,6 @@ function holdersOf(caches: Caches, interfaceKey: Key): Key[] {
   const nic = caches.interfaces.get(interfaceKey)
   const holder = nic && holderKeyOf(nic)
   return holder ? [holder] : []
-}
-
-/**
- * A lease that changes or goes may be missed by its holder, and by whoever lists the address. One that appears is the answer
- * to a claim's own write, unless no such claim stands, or the claim has an interface that does not list it.
- */
-export function byLease(caches: Caches, { before, after }: Change<AddressLease>): Set<Key> {
-  const lease = before ?? after
-  if (!lease) return new Set()
-  const key = keyFor(lease.spec.holder.claimName, lease.metadata.namespace)
-  const listing = listingInterfaces(caches, lease)
-  if (before) return new Set([key, ...listing.flatMap((nic) => holderKeyOf(nic) ?? [])])
-  const claim = caches.claims.get(key)
-  const expected =
-    claim?.metadata.uid === lease.spec.holder.claimUID &&
-    (listing.length > 0 || !caches.interfaces.get(keyFor(interfaceNameOf(claim), claim.metadata.namespace)))
-  return new Set(expected ? [] : [key])
 }
 
 export function byContext(caches: Caches, { before, after }: Change<NetworkContext>): Key[] {

@@ -8,6 +8,7 @@ import {
   type Subnet,
 } from '@nso/api'
 import { keyFor } from 'kube-control-loop'
+import type { AddressAllocator } from '../addresses/port.ts'
 import type { Caches } from '../caches.ts'
 import { currentLocation, subnetsOf } from '../claim/observe.ts'
 import { isServing } from '../dataplane/serving.ts'
@@ -33,10 +34,15 @@ export type Seen = {
   offer: CompiledPlane | undefined
 }
 
-export type Sources = { caches: Caches; planes: DataPlanes; location: string | undefined }
+export type Sources = {
+  caches: Caches
+  planes: DataPlanes
+  allocator: Pick<AddressAllocator, 'holds'>
+  location: string | undefined
+}
 
 export function observe(sources: Sources, nic: NetworkInterface): Seen {
-  const { caches, planes } = sources
+  const { caches, planes, allocator } = sources
   const location = locationOf(sources, nic)
   const context = location
     ? caches.contexts.get(keyFor(contextName(nic.spec.network.name, location), nic.metadata.namespace))
@@ -48,7 +54,7 @@ export function observe(sources: Sources, nic: NetworkInterface): Seen {
   return {
     nic,
     claim,
-    edited: claim !== undefined && editedAway(caches, claim, nic) !== undefined,
+    edited: claim !== undefined && editedAway(allocator, claim, nic) !== undefined,
     location,
     context,
     subnets: context ? subnetsOf(caches, context) : [],

@@ -1,11 +1,11 @@
 /**
  * What a claim was told, against what its interface lists. Addresses of an interface never move, so a difference was made by
- * somebody else; while leases hold all that was told, that is what stands. Caches only.
+ * somebody else; while all that was told is held for it, that is what stands. Caches only.
  */
 import type { ExternalAddress, InterfaceAddress, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import { formatCidr } from '../addresses/cidr.ts'
-import { addressIndexKey, contextKeyOf, isHolder, keyOfLeaseContext, listedAddresses } from '../addresses/lease.ts'
-import type { Caches } from '../caches.ts'
+import { listedAddresses } from '../addresses/lease.ts'
+import type { AddressAllocator } from '../addresses/port.ts'
 import { holdOf } from './holder.ts'
 
 export type Told = { addresses?: InterfaceAddress[]; externalAddresses?: ExternalAddress[] }
@@ -19,7 +19,7 @@ export function toldOf({ status }: NetworkInterfaceClaim, nic: NetworkInterface)
 
 /** What the interface is to list again; undefined when it lists what its claim was told, or when that is not held any more. */
 export function editedAway(
-  { leases }: Pick<Caches, 'leases'>,
+  allocator: Pick<AddressAllocator, 'holds'>,
   claim: NetworkInterfaceClaim,
   nic: NetworkInterface,
 ): Told | undefined {
@@ -27,13 +27,7 @@ export function editedAway(
   if (!told) return undefined
   const wanted = listedAddresses({ ...nic, spec: { ...nic.spec, addresses: [], externalAddresses: [], ...told } })
   if (texts(wanted) === texts(listedAddresses(nic))) return undefined
-  const context = contextKeyOf(nic)
-  const isHeld = ({ block }: (typeof wanted)[number]) =>
-    block !== undefined &&
-    leases
-      .by('address', addressIndexKey(nic.metadata.namespace, block))
-      .some((lease) => keyOfLeaseContext(lease) === context && isHolder(nic, lease.spec.holder))
-  return wanted.every(isHeld) ? told : undefined
+  return allocator.holds(nic, wanted) ? told : undefined
 }
 
 /** A list of addresses as one text, whatever their order and spelling. */

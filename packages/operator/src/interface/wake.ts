@@ -1,7 +1,6 @@
 /** Which interfaces a change elsewhere concerns, each through an index. */
 import { isDeepStrictEqual } from 'node:util'
 import {
-  type AddressLease,
   annotations,
   type NetworkContext,
   type NetworkInterface,
@@ -10,14 +9,22 @@ import {
   type Subnet,
 } from '@nso/api'
 import { type Change, type Key, keyFor, keyOf, type Watch, watch } from 'kube-control-loop'
-import { addressIndexKey, blockOf } from '../addresses/lease.ts'
+import type { AddressAllocator } from '../addresses/port.ts'
 import type { Caches } from '../caches.ts'
 import type { DataPlaneRegistry } from '../dataplane/registry.ts'
 import { isGoing, isServing } from '../dataplane/serving.ts'
 import type { DataPlanes, PlaneNews } from '../dataplane/types.ts'
 import { holderKeyOf, isDeleting } from './holder.ts'
 
-export function interfaceWatches({ caches, planes }: { caches: Caches; planes: DataPlaneRegistry }): Watch[] {
+export function interfaceWatches({
+  caches,
+  planes,
+  allocator,
+}: {
+  caches: Caches
+  planes: DataPlaneRegistry
+  allocator: Pick<AddressAllocator, 'onChange'>
+}): Watch[] {
   return [
     watch(caches.interfaces, (change) => [change.key]),
     {
@@ -29,7 +36,7 @@ export function interfaceWatches({ caches, planes }: { caches: Caches; planes: D
     watch(caches.contexts, (change) => byContext(caches, change)),
     { subscribe: (enqueue) => planes.onNetworkObject((key) => each(byContextKey(caches, key), enqueue)) },
     watch(caches.subnets, (change) => bySubnet(caches, change)),
-    watch(caches.leases, (change) => byLease(caches, change)),
+    { subscribe: (enqueue) => allocator.onChange(({ interfaces }) => each(interfaces, enqueue)) },
     { subscribe: (enqueue) => planes.onPlane((news) => each(byPlane(caches, planes, news), enqueue)) },
   ]
 }
@@ -83,17 +90,6 @@ export function bySubnet(caches: Caches, { before, after }: Change<Subnet>): Key
 
 function ofNetwork(caches: Caches, { spec, metadata }: NetworkContext): Key[] {
   return caches.interfaces.by('network', keyFor(spec.network.name, metadata.namespace)).map(keyOf)
-}
-
-/** A lease that appears is the answer to an own write; one that changes or goes may be missed by those who list its address. */
-export function byLease(caches: Caches, { before }: Change<AddressLease>): Key[] {
-  return before ? listingInterfaces(caches, before).map(keyOf) : []
-}
-
-/** Interfaces that list the address of a lease, whoever holds it. */
-export function listingInterfaces(caches: Caches, lease: AddressLease): readonly NetworkInterface[] {
-  const block = blockOf(lease)
-  return block ? caches.interfaces.by('address', addressIndexKey(lease.metadata.namespace, block)) : []
 }
 
 /** Interfaces that were given this plane, where that matters to them, and those that may be given one. */

@@ -1,0 +1,2 @@
+/** The process of the stand-in. */
+export {}
