@@ -8,9 +8,13 @@ import { answerOwners } from '@nso/cli/owners'
 import type { ApiRequest, KubeObject, Transport } from 'kube-control-loop'
 import { explained } from './support/explained.ts'
 import { claimOf, kindOf, location, said, startWorld, type World } from './support/explained-world.ts'
+import { shown } from './support/shown.ts'
 
 const claims = kindOf('NetworkInterfaceClaim')
 const attachments = kindOf('VPCAttachment')
+const interfaces = kindOf('NetworkInterface')
+
+const isAvailable = ({ status }: KubeObject) => (status as { phase?: string } | undefined)?.phase === 'Available'
 
 /** The first refusal of writes to VPC statuses in one namespace, and every one after it. */
 function withoutVpcStatus(namespace: string): (transport: Transport) => Transport {
@@ -82,6 +86,49 @@ test('explain and owners', async (t) => {
     await world.settled('no-identifier', 'web-0', 'False AwaitingVPCIdentifier')
     const text = await explained(world, 'vpc-without-identifier', 'nicc/web-0', 'no-identifier')
     assert.match(text, /^Broken at VPC no-identifier\/net-here: Galactic has reported nothing/)
+  })
+
+  await t.test('kubectl get and describe: a claim that is Ready, one that is turned away, and a retained interface', async () => {
+    await world.place('shown')
+    const subnet = { namespace: 'shown', name: `net-${location}-ipv6` }
+    await world.until(
+      'the network is here',
+      kindOf('Subnet'),
+      subnet,
+      (found) => said(found, 'Allocated') === 'True PrefixAllocated',
+    )
+    await world.ready('shown', 'web-0')
+    await world.create(claimOf('shown', 'web-1', { ipFamilies: ['IPv4'] }))
+    await world.create(claimOf('shown', 'web-2', { reclaimPolicy: 'Retain' }))
+    for (const [name, says] of [
+      ['web-1', 'False AddressFamilyNotCarried'],
+      ['web-2', 'True Ready'],
+    ] as const) {
+      const at = { namespace: 'shown', name }
+      await world.until(`${name} is ${says}`, claims, at, (claim) => said(claim, 'Ready') === says)
+    }
+    await world.remove(claims, { namespace: 'shown', name: 'web-2' })
+    await world.until('web-2 is free', interfaces, { namespace: 'shown', name: 'web-2' }, isAvailable)
+    await shown(world, 'kubectl-get', 'shown', [
+      ['get', 'networkinterfaceclaims'],
+      ['get', 'networkinterfaceclaims', '-o', 'wide'],
+      ['get', 'networkinterfaces'],
+      ['get', 'networkinterfaces', '-o', 'wide'],
+      ['get', 'networks', '-o', 'wide'],
+      ['get', 'networkcontexts', '-o', 'wide'],
+      ['get', 'subnets', '-o', 'wide'],
+      ['get', 'addressleases', '-o', 'wide', '--sort-by=.spec.holder.claimName'],
+      ['get', 'dataplanes', '-o', 'wide'],
+      ['get', 'vpcs', '-o', 'wide'],
+      ['get', 'vpcattachments', '-o', 'wide'],
+      [
+        'get',
+        'events',
+        '-o',
+        'custom-columns=TYPE:.type,REASON:.reason,KIND:.involvedObject.kind,NAME:.involvedObject.name,MESSAGE:.message',
+      ],
+    ])
+    await shown(world, 'kubectl-describe', 'shown', [['describe', 'networkinterfaceclaim', 'web-1']])
   })
 
   const places = ['stale', 'silent', 'deleting', 'second', 'gone']

@@ -2,6 +2,7 @@
  * A scenario: steps and what the world must look like after each, on a running system. Written so that it holds as well when
  * NSO is killed and started again at any moment of it: it waits for the world, and asks for no more than what stays true.
  */
+import type { AddressFamily } from '@nso/api'
 import type { Client, Kind } from 'kube-control-loop'
 
 export type AddressMode = 'builtin' | 'ipam'
@@ -19,12 +20,27 @@ export type ScenarioWorld = {
   readonly mode: AddressMode
   /** Of the administrator. */
   readonly client: Client
-  /** A namespace of the scenario's own, in which the network `net` with both families is present. */
+  /** Of the address service's administrator; where addresses are built in, `client`. */
+  readonly service: Client
+  /** Acts with NSO's identity: what an NSO that errs would do. */
+  readonly nso: Client
+  /** A namespace of the scenario's own, in which the network `network` with both families is present. */
   readonly namespace: string
+  /** Name of that network: an address service knows networks by name, so that each scenario has one of its own. */
+  readonly network: string
   readonly location: string
-  /** Another namespace beside it, labelled or not as the address service needs it. */
+  /** Whether nothing is killed meanwhile: only then can what is told once, an Event, be asked for. */
+  readonly calm: boolean
+  /** Another namespace beside it, labelled or not as the address service needs it; without a network. */
   another(options?: { labelled?: boolean }): Promise<string>
+  /** Makes a network and resolves when it is present here with its Subnets. */
+  present(network: string, families: readonly AddressFamily[], namespace?: string): Promise<void>
+  /** The namespace of the address service in which the allocations of a namespace stand; where addresses are built in, itself. */
+  serviceNamespace(namespace?: string): string
   create(kind: Kind, name: string, spec: unknown, namespace?: string): Promise<void>
+  /** A merge patch (RFC 7386), as a user makes it. */
+  patch(kind: Kind, name: string, patch: unknown, namespace?: string): Promise<void>
+  /** Asks for the deletion; no error when it is gone already. */
   remove(kind: Kind, name: string, namespace?: string): Promise<void>
   find(kind: Kind, name: string, namespace?: string): Promise<Found | undefined>
   /** Everything that is allocated for interfaces of a namespace (the scenario's own unless said). */
@@ -48,6 +64,8 @@ export type Found = {
 }
 
 export type Scenario = {
+  /** Resources on which it makes NSO lose races (409, failed tests); on no others may there be any. */
+  readonly provokes?: readonly string[]
   /** In the words of the original's suite. */
   readonly name: string
   readonly about: string

@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '..')
 const folder = join('packages', 'conformance', 'src', 'cases')
 
 /** As the formatter lays tables out. */
-function laidOut([head = [], ...body]: readonly (readonly string[])[]): string[] {
+export function laidOut([head = [], ...body]: readonly (readonly string[])[]): string[] {
   const widths = head.map((_, column) => Math.max(...[head, ...body].map((cells) => cells[column]?.length ?? 0)))
   const line = (cells: readonly string[], fill = ' ') =>
     `| ${widths.map((width, column) => (cells[column] ?? '').padEnd(width, fill)).join(' | ')} |`

@@ -7,9 +7,7 @@ import { test } from 'node:test'
 const root = path.resolve(import.meta.dirname, '..')
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
-const taken = [...range(1, 31), ...range(34, 41), ...range(45, 47), ...range(51, 54)].map(
-  (row) => `B${String(row).padStart(2, '0')}`,
-)
+const taken = [...range(1, 54), 56].map((row) => `B${String(row).padStart(2, '0')}`)
 
 test('every row that was taken on stands in the title of a test', async () => {
   const named = new Set<string>()

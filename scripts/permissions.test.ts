@@ -22,6 +22,7 @@ import {
   showGrant,
   touchesGroup,
 } from 'kube-control-loop/testing'
+import { standInAccount, standInManifests } from 'kube-ipam/stand-in'
 import { parseAllDocuments } from 'yaml'
 
 const root = path.resolve(import.meta.dirname, '..')
@@ -42,6 +43,7 @@ async function rendered(): Promise<ManifestFile[]> {
     ...files.sort((a, b) => (a.path < b.path ? -1 : 1)),
     { path: 'stand-in node', objects: standInNodeManifests() },
     { path: 'stand-in for Multus', objects: standInMultusManifests() },
+    { path: 'stand-in for the address service', objects: standInManifests() },
   ]
 }
 
@@ -104,6 +106,17 @@ const expectations: Expectation[] = [
     account: standInNodeAccount,
     breaks: (grant) => touchesGroup(grant, nsoGroup),
   },
+  {
+    says: 'the stand-in for the address service holds no verb on NSO’s group',
+    account: standInAccount,
+    breaks: (grant) => touchesGroup(grant, nsoGroup),
+  },
+  {
+    says: 'the stand-in for the address service makes no claims: they are made in a caller’s name',
+    account: standInAccount,
+    breaks: (grant) => allows(grant, { group: 'ipam.miloapis.com', resource: 'ipclaims', verb: 'create' }),
+  },
+  { says: 'the stand-in for the address service cannot become somebody else', account: standInAccount, breaks: escalates },
   { says: 'NSO holds no wildcard', account: nsoAccount, breaks: isWildcarded },
   { says: 'NSO cannot become somebody else', account: nsoAccount, breaks: escalates },
   { says: 'NSO cannot write the status of a data plane', account: nsoAccount, breaks: writesForeignStatus },

@@ -32,6 +32,7 @@ export const rejectReasons = [
   'SubnetGatewayUnusable',
   'AttachmentModeNotSupported',
   'AddressFamilyNotSupported',
+  'InterfaceRefused',
   ...allocationRefusals,
 ] as const
 export type RejectReason = (typeof rejectReasons)[number]

@@ -40,6 +40,6 @@ export const ownershipProbes: readonly OwnershipProbe[] = [
   probe(Network, { ipam: { mode: 'Auto' } }),
   probe(NetworkContext, { network: { name }, location: { name }, ipFamilies: ['IPv6'] }),
   probe(Subnet, { subnetClass: 'private', networkContext: { name }, location: { name }, ...range }),
-  probe(AddressLease, { networkContext: { name }, ...leased }),
+  probe(AddressLease, { network: { name }, networkContext: { name }, ...leased }),
   probe(DataPlane, plane),
 ]

@@ -1,5 +1,5 @@
 /** The kinds of networking.datumapis.com: objects, conditions, names, and who writes what. */
-export { nsoAccount } from './account.ts'
+export { nsoAccount, nsoIpamAccount } from './account.ts'
 export {
   claimConditions,
   claimReadyOrder,

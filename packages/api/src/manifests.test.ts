@@ -4,18 +4,30 @@ import { ownershipParameters } from 'kube-control-loop'
 import { enforcement } from './enforcement.ts'
 import { kinds, nsoManifestFiles, nsoManifests } from './manifests.ts'
 
-const { crds, rbac, policies, ownership } = nsoManifests()
+const { crds, rbac, ipam, policies, ownership } = nsoManifests()
 
 test('there is a definition for each kind, and each object is in exactly one file', () => {
   assert.equal(crds.length, kinds.length)
   const inFiles = nsoManifestFiles().flatMap(({ objects }) => objects)
-  assert.deepEqual(inFiles, [...crds, ...rbac, ...policies, ...ownership, ownershipParameters(enforcement, 'Deny')])
+  assert.deepEqual(inFiles, [...crds, ...rbac, ...ipam, ...policies, ...ownership, ownershipParameters(enforcement, 'Deny')])
 })
 
 test('no permission is wildcarded, and none is on a data plane’s kinds or on network definitions', () => {
   const text = JSON.stringify(rbac)
   assert.ok(!text.includes('"*"'))
   assert.ok(!/cloud\.datumapis\.com|k8s\.cni\.cncf\.io/.test(text))
+})
+
+test('at an address service NSO changes nothing that stands, and deletes what is its own', () => {
+  const rules = ipam.flatMap((object) => ('rules' in object ? (object.rules as { resources: string[]; verbs: string[] }[]) : []))
+  assert.deepEqual(
+    rules.map(({ resources, verbs }) => [resources, verbs]),
+    [
+      [['ipclaims'], ['get', 'list', 'watch', 'create', 'delete']],
+      [['ipallocations'], ['get', 'list', 'delete']],
+      [['ipclasses'], ['get']],
+    ],
+  )
 })
 
 test('of roles, NSO reads the one it is bound to', () => {

@@ -15,11 +15,12 @@ import {
   ownershipOf,
   ownershipParameters,
   ownershipPolicies,
+  type PolicyRule,
   reading,
   rulesFor,
   serviceAccount,
 } from 'kube-control-loop'
-import { nsoAccount } from './account.ts'
+import { nsoAccount, nsoIpamAccount } from './account.ts'
 import { enforcement } from './enforcement.ts'
 import { AddressLease } from './kinds/address-lease.ts'
 import { DataPlane } from './kinds/data-plane.ts'
@@ -71,22 +72,41 @@ export const rbac = (): Manifest[] => [
   ...leaderElectionRole('nso-leader-election', nsoAccount),
 ]
 
+/** Of an address service's API (`ipam.miloapis.com`): as little as addresses of interfaces and ranges of networks need. */
+const ipamRules: PolicyRule[] = [
+  { apiGroups: ['ipam.miloapis.com'], resources: ['ipclaims'], verbs: [...reading, 'create', 'patch', 'delete'] },
+  // Listed to find what a pass that ended between two deletes has left.
+  { apiGroups: ['ipam.miloapis.com'], resources: ['ipallocations'], verbs: ['get', 'list', 'delete'] },
+  { apiGroups: ['ipam.miloapis.com'], resources: ['ipclasses'], verbs: ['get'] },
+]
+
+/** For the API server of an address service, which may be another cluster: the account whose token NSO's kubeconfig for it has. */
+const ipamRbac = (): Manifest[] => [
+  namespaceManifest(nsoIpamAccount.namespace),
+  serviceAccount(nsoIpamAccount.namespace, nsoIpamAccount.name),
+  clusterRole(nsoIpamAccount.name, ipamRules),
+  clusterRoleBinding(nsoIpamAccount.name, nsoIpamAccount.name, nsoIpamAccount),
+]
+
 /** Optional: after each start of an API server the creates it matches are refused with 503 for some seconds. */
 export const policies = (): Manifest[] => [claimFinalizerPolicy, claimFinalizerBinding]
 
 /** Refuse what the ownership table does not allow. Their parameters are apart, since an administrator edits them. */
-export const ownershipFence = (): Manifest[] => ownershipPolicies(enforcement)
+const ownershipFence = (): Manifest[] => ownershipPolicies(enforcement)
 
-/** All of it, in the order of installation. */
-export function nsoManifests(): { crds: Manifest[]; rbac: Manifest[]; policies: Manifest[]; ownership: Manifest[] } {
-  return { crds: crds(), rbac: rbac(), policies: policies(), ownership: ownershipFence() }
+/** All of it, in the order of installation; `ipam` is for the API server of an address service, where there is one. */
+export function nsoManifests(): Record<'crds' | 'rbac' | 'ipam' | 'policies' | 'ownership', Manifest[]> {
+  return { crds: crds(), rbac: rbac(), ipam: ipamRbac(), policies: policies(), ownership: ownershipFence() }
 }
+
+const aboutIpam = ['For the API server of an address service, where NSO takes addresses from one (--ipam-kubeconfig).']
 
 /** The same as files, relative to the folder of NSO's configuration. */
 export function nsoManifestFiles(): ManifestFile[] {
   return [
     ...kinds.map((kind, index) => ({ path: `crd/${kind.plural}.yaml`, objects: crds().slice(index, index + 1) })),
     { path: 'rbac/nso.yaml', objects: rbac() },
+    { path: 'rbac/ipam-client.yaml', objects: ipamRbac(), about: aboutIpam },
     { path: 'policy/claim-finalizer.yaml', objects: policies() },
     { path: 'policy/ownership.yaml', objects: ownershipFence() },
     { path: 'policy/parameters.yaml', objects: [ownershipParameters(enforcement, 'Deny')], about: aboutParameters },

@@ -7,11 +7,11 @@ export const finalizers = {
   interface: 'networking.datumapis.com/networkinterface-release',
   /** On a context while an interface of its network stands; context-hold controller only. */
   contextInUse: 'networking.datumapis.com/networkcontext-in-use',
-  /** On a context while its subnets stand; network controllers only. */
+  /** On a context while its subnets stand, or an address service holds its range; network controllers only. */
   contextSubnet: 'networking.datumapis.com/networkcontext-subnet-release',
   /** On a network while its contexts stand; network controllers only. */
   network: 'networking.datumapis.com/network-controller',
-  /** On a network whose prefix is held at an address service. */
+  /** On a network whose prefix is held at an address service; network controllers only. */
   networkPrefix: 'networking.datumapis.com/network-prefix-release',
   /** On a data plane while it serves interfaces; data-plane controller only. */
   dataPlane: 'networking.datumapis.com/data-plane-in-use',

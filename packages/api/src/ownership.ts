@@ -77,7 +77,7 @@ const networkInterface: DocumentedOwnership = {
       managers.claim,
       'spec',
       'at creation, at binding and release, and when the network context or its subnets change',
-      'the claim, the address leases, the network context and its subnets',
+      'the claim, what is allocated for it, the network context and its subnets',
       ['create', 'patch', 'delete'],
     ),
     withKeys(
@@ -135,12 +135,13 @@ const network: DocumentedOwnership = {
     byNso(managers.network, finalizer(finalizers.network), 'before the first context is made; removed when none is left', held, [
       'patch',
     ]),
-  ],
-  foreign: [
-    {
-      path: finalizer(finalizers.networkPrefix),
-      why: 'an address service puts it there, where one holds the prefix; the built-in allocation does not',
-    },
+    byNso(
+      managers.network,
+      finalizer(finalizers.networkPrefix),
+      'before an address service is asked for the prefix; removed when it is given back there',
+      held,
+      ['patch'],
+    ),
   ],
 }
 
@@ -169,9 +170,13 @@ const networkContext: DocumentedOwnership = {
     ),
     shared(byNso(managers.network, 'metadata.ownerReferences', 'at creation: the network', 'the Network')),
     byNso(managers.contextHold, finalizer(finalizers.contextInUse), 'while an interface of the network stands', held, ['patch']),
-    byNso(managers.networkContext, finalizer(finalizers.contextSubnet), 'while a subnet that was made for it stands', held, [
-      'patch',
-    ]),
+    byNso(
+      managers.networkContext,
+      finalizer(finalizers.contextSubnet),
+      'while a subnet that was made for it stands, or an address service holds its range',
+      held,
+      ['patch'],
+    ),
   ],
   foreign: [
     {
@@ -197,7 +202,7 @@ const subnet: DocumentedOwnership = {
         managers.networkContext,
         'spec',
         'unless a user wrote the subnet: when the context has a family without one',
-        'the range of the Network',
+        'the range of the Network, or the answer of an address service',
         ['create', 'delete'],
       ),
     ),

@@ -20,12 +20,12 @@ const allocationRefusals = {
     'Free some: delete claims and retained interfaces that are not used. Or add a Subnet, or widen the range.',
   ),
   RetainedAddressConflict: say(
-    'An address service holds the retained address for somebody else. The built-in leases never say this.',
-    'Ask whoever runs the address service.',
+    'The address service has something else under the name: of another network, class or namespace, or kept for an interface. The built-in leases never say this.',
+    'As the message says: ask for the kept interface by networkInterfaceName, or delete what holds the address.',
   ),
   AddressAllocationRejected: say(
-    'There is no Subnet for what is asked: none of this family or class in the network context, or of other families only.',
-    'Make the Subnet that the message names, or ask for another family or class.',
+    'Nothing offers what is asked: no Subnet of this family or class in the network context, or no class or pool of the address service.',
+    'Make what the message names, or ask for another family or class.',
   ),
   AllocationFailed: say(
     'Nothing could be allocated, for the cause in the message (a name too long, a Subnet in the way, an address service that fails).',
@@ -102,6 +102,10 @@ const rejections = {
     'The data plane of this location does not carry an address family that the claim asks for. Nothing was made.',
     'Make a new claim for families that the message names, or serve the location with another data plane.',
   ),
+  InterfaceRefused: say(
+    'The API server takes no interface as the claim asks for it: no object can have its name, or a quota, a policy or a webhook is against it.',
+    'Follow the message. It is tried again by itself; a name is changed with a new claim.',
+  ),
   ...allocationRefusals,
 } as const satisfies Readonly<Record<RejectReason, ReasonText>>
 
@@ -109,8 +113,8 @@ const allocated = {
   True: { Allocated: say('Every address of the interface is held by a lease.', nothing) },
   False: {
     AddressAllocationMissing: say(
-      'An address that the interface lists has no lease, or the lease is somebody else’s. The address is kept, the claim stays bound.',
-      'Look at the AddressLease of the address that the message names. A lost lease is made again by itself; one that another holds must go first.',
+      'An address that the interface lists is not held for it: its AddressLease is somebody else’s, or its IPClaim at the address service is gone or holds another. The address is kept, the claim stays bound.',
+      'Look at what the message names. A lost lease is made again by itself, one that another holds must go first; an IPClaim has to be made again, for that very address.',
     ),
   },
   Unknown: { Pending: pending },
@@ -202,10 +206,13 @@ const unmet = {
 } as const
 
 const occupied = {
-  RangeOccupied: say('The range overlaps one that another network or subnet holds.', 'Choose another range.'),
+  RangeOccupied: say(
+    'The range overlaps one that another network or subnet holds. Or, of an object that is being deleted, an address service does not take its range back while something in it is held.',
+    'Choose another range; or delete what holds a part of it. It is tried again by itself.',
+  ),
   RangeUnsupported: say(
-    'The range cannot be used: it cannot be read, is of another family, or is too small to be divided.',
-    'Correct the range that the message names.',
+    'The range cannot be used: it cannot be read, is of another family, or is too small to be divided. Or an address service chooses the ranges, and none can be asked for.',
+    'Correct the range that the message names, or leave it out.',
   ),
 } as const
 

@@ -2,14 +2,14 @@
 import type { StatusTexts } from 'kube-control-loop'
 import type { statusOwners } from './status-owners.ts'
 
-const allocated = 'the address leases (AddressLease) of the interface'
+const allocated = 'what holds the addresses of the interface: AddressLeases, or IPClaims at an address service'
 const ofAttachment = 'the attachment, the object that the DataPlane’s templates make for the interface'
 const prepared =
   'the attachment: its condition that DataPlane.spec.report.prepared names (VPCAttachment.status.conditions[Ready] with Galactic), translated'
 const programmed =
   'the attachment: its condition that DataPlane.spec.report.programmed names (VPCAttachment.status.conditions[Programmed] with Galactic), translated'
 const onReport = 'when the data plane’s report on the attachment changes, or becomes out of date'
-const onLeases = 'when the addresses are allocated, and when one of their leases is lost or taken'
+const onHolding = 'when the addresses are allocated, and when what holds one is lost or taken'
 const sourcesWhen = 'together with the condition of that type; absent where no report was read'
 const sourcesSource = 'the attachment and its managedFields, as they stood when the condition was translated'
 
@@ -18,18 +18,18 @@ export const statusTexts = {
     networkInterfaceRef: { when: 'when the claim is bound, and when it loses its interface', source: 'the binding of the claim' },
     addresses: {
       when: 'when the claim is bound, and when the gateway of a subnet changes',
-      source: 'NetworkInterface.spec.addresses, as far as leases hold them',
+      source: 'NetworkInterface.spec.addresses, as far as they are held',
     },
     externalAddresses: {
       when: 'when the claim is bound',
-      source: 'NetworkInterface.spec.externalAddresses, as far as leases hold them',
+      source: 'NetworkInterface.spec.externalAddresses, as far as they are held',
     },
     conditionSources: { when: sourcesWhen, source: sourcesSource },
     'conditions/Bound': {
       when: 'when the claim is bound, turned away, or loses its interface',
       source: 'the binding of the claim',
     },
-    'conditions/Allocated': { when: onLeases, source: allocated },
+    'conditions/Allocated': { when: onHolding, source: allocated },
     'conditions/Prepared': { when: onReport, source: prepared },
     'conditions/Programmed': { when: onReport, source: programmed },
     'conditions/Ready': {
@@ -49,7 +49,7 @@ export const statusTexts = {
       source: 'the attachment, by DataPlane.spec.report.vpc (VPCAttachment.status.vpc with Galactic)',
     },
     conditionSources: { when: sourcesWhen, source: sourcesSource },
-    'conditions/Allocated': { when: onLeases, source: allocated },
+    'conditions/Allocated': { when: onHolding, source: allocated },
     'conditions/Prepared': { when: onReport, source: prepared },
     'conditions/Programmed': { when: onReport, source: programmed },
   },
@@ -60,15 +60,24 @@ export const statusTexts = {
     },
   },
   network: {
-    ipam: { when: 'when the network gets its prefix; it stays', source: 'spec.ipam, else a free /48 of fd20::/20' },
-    'conditions/IPAMAllocated': { when: 'when the ranges are held, or cannot be', source: 'spec.ipam and the other networks' },
+    ipam: {
+      when: 'when the network gets its prefix; it stays',
+      source: 'spec.ipam, else a free /48 of fd20::/20; or the answer of an address service (its IPClaim)',
+    },
+    'conditions/IPAMAllocated': {
+      when: 'when the ranges are held, or cannot be',
+      source: 'spec.ipam and the other networks, or the answer of an address service',
+    },
     'conditions/Ready': { when: 'together with IPAMAllocated', source: 'IPAMAllocated, and the names of the contexts' },
   },
   networkContext: {
-    ipam: { when: 'when the context gets its IPv6 subnet', source: 'the Subnets of the context' },
+    ipam: {
+      when: 'when the context gets its IPv6 subnet',
+      source: 'the Subnets of the context, and the answer of an address service (its IPClaim)',
+    },
     'conditions/IPAMAllocated': {
       when: 'when a family gets its subnet, or cannot',
-      source: 'the Subnets of the context and the ranges of its network',
+      source: 'the Subnets of the context and the ranges of its network, or the answer of an address service',
     },
     'conditions/Ready': { when: 'together with IPAMAllocated', source: 'IPAMAllocated' },
   },

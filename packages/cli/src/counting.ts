@@ -1,5 +1,6 @@
 /** Counts what a run has written and what went wrong: from the audit log where there is one, and from the processes' own metrics. */
-import { nsoAccount } from '@nso/api'
+import { nsoAccount, nsoIpamAccount } from '@nso/api'
+import { answeredMetric, saidMetric } from 'kube-ipam/stand-in'
 import { type Plane, readAudit, tailAudit } from 'kube-localplane'
 import { Explained } from './failure.ts'
 import {
@@ -93,19 +94,42 @@ function completed(audit: Awaited<ReturnType<typeof readAudit>>): AuditedRequest
   return audit.filter(({ stage }) => stage === 'ResponseComplete' || stage === 'Panic')
 }
 
-async function metricsOf({ nso, dataPlane, use }: System): Promise<Page[]> {
-  const page = async (name: string, account: typeof use.account, url: string) => {
-    const text = await (await fetch(`${url}/metrics`)).text()
-    return { name, user: userOf(account), samples: parseMetrics(text) }
-  }
-  return [await page('nso', nsoAccount, nso.metricsUrl), await page(use.name, use.account, dataPlane.metricsUrl)]
+async function metricsOf({ nso, dataPlane, use, addressService }: System): Promise<Page[]> {
+  const page = async (url: string) => parseMetrics(await (await fetch(`${url}/metrics`)).text())
+  const ofNso = await page(nso.metricsUrl)
+  const ofDataPlane = await page(dataPlane.metricsUrl)
+  const isAtService = ({ name, labels }: Sample) => name === requests && labels.host === serviceHost
+  return [
+    { name: 'nso', user: userOf(nsoAccount), samples: ofNso.filter((sample) => !isAtService(sample)) },
+    { name: use.name, user: userOf(use.account), samples: ofDataPlane },
+    ...(addressService
+      ? [
+          {
+            name: 'nso at the address service',
+            user: userOf(nsoIpamAccount),
+            samples: [...ofNso.filter(isAtService), ...corrections(await page(addressService.component.metricsUrl))],
+          },
+        ]
+      : []),
+  ]
+}
+
+const requests = 'rest_client_requests_total'
+/** What NSO calls the address service in its own count of requests. */
+const serviceHost = 'ipam'
+
+/** From what NSO was answered to what the API server behind the stand-in has answered, and logged. */
+export function corrections(page: readonly Sample[]): Sample[] {
+  const signs: Readonly<Record<string, number>> = { [answeredMetric]: -1, [saidMetric]: 1 }
+  return page.flatMap(({ name, labels, value }) => {
+    const sign = signs[name]
+    return sign === undefined ? [] : [{ name: requests, labels, value: sign * value }]
+  })
 }
 
 function totals(pages: readonly Page[]) {
   const samples = pages.flatMap((page) => page.samples)
-  const conflicts = samples.filter(
-    ({ name, labels }) => name === 'rest_client_requests_total' && labels.code === '409' && labels.method !== 'GET',
-  )
+  const conflicts = samples.filter(({ name, labels }) => name === requests && labels.code === '409' && labels.method !== 'GET')
   return {
     ownershipConflicts: sumOf(samples, 'status_ownership_conflicts_total'),
     ownershipRounds: sumOf(samples, 'status_ownership_rounds_total'),

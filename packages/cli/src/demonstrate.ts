@@ -41,7 +41,7 @@ export async function demonstrate(system: System, options: DemonstrateOptions): 
   const { print, signal } = options
   const world = await followWorld(system.kubeconfigPath, sampleNamespace, signal, system.use)
   try {
-    await prepare(world, options)
+    await prepare(world, system, options)
     const { missing, workloads } = { missing: undefined, workloads: undefined, ...system.standIn }
     const goal: Goal = missing ? 'Prepared' : 'Ready'
     const finishCounting = await beginCounting(system)
@@ -67,11 +67,12 @@ export async function demonstrate(system: System, options: DemonstrateOptions): 
   }
 }
 
-async function prepare(world: World, { claims: count, print, signal }: DemonstrateOptions): Promise<void> {
-  await ensureNamespace(world, sampleNamespace, signal)
+async function prepare(world: World, system: System, { claims: count, print, signal }: DemonstrateOptions): Promise<void> {
+  const addresses = system.addressService ? 'ipam' : 'builtin'
+  await ensureNamespace(world, sampleNamespace, signal, addresses)
   await removeOldClaims(world, signal, isSample)
   refuseForeignClaims(world, count)
-  await ensureNetworks(world, signal)
+  await ensureNetworks(world, signal, addresses)
   const { networks } = world.dataPlane.samples
   const usable = networks.length === 1 ? `network ${networks[0]} is` : `networks ${networks.join(' and ')} are`
   print(`${usable} usable; creating ${count} claims in namespace ${sampleNamespace}`)
@@ -181,7 +182,7 @@ function summarise(report: Report, goal: Goal, { use }: System, print: (line: st
 const cleaningMs = 60_000
 
 /** On a given cluster, before NSO stops: nobody else could remove the samples' finalizers. Says what stays, whether it succeeds or not. */
-export async function cleanUp({ kubeconfigPath, use }: System, print: (line: string) => void): Promise<void> {
+export async function cleanUp({ kubeconfigPath, use, addressService }: System, print: (line: string) => void): Promise<void> {
   print('\nremoving the sample claims and their networks from the cluster …')
   const limit = AbortSignal.timeout(cleaningMs)
   try {
@@ -195,8 +196,11 @@ export async function cleanUp({ kubeconfigPath, use }: System, print: (line: str
     const why = limit.aborted ? `not done within ${cleaningMs / 1000} s` : reasonOf(error)
     print(`Namespace ${sampleNamespace} could not be emptied (${why}). The next \`npm start -- --kubeconfig …\` removes it.`)
   }
+  const ofService = addressService
+    ? ', the classes and pools of the stand-in for an address service with namespace ipam-system'
+    : ''
   print(
-    `What stays on the cluster: the CRDs, the namespaces nso-system and ${use.account.namespace}, the roles, the admission policy, the DataPlane ${use.name}. ` +
+    `What stays on the cluster: the CRDs, the namespaces nso-system and ${use.account.namespace}${ofService}, the roles, the admission policy, the DataPlane ${use.name}. ` +
       'None of it runs. While NSO does not run, claims that somebody makes wait, and deleted ones wait for their finalizer.',
   )
 }

@@ -6,7 +6,14 @@ export type Account = { namespace: string; name: string }
 
 const wantedSeconds = 24 * 3600
 
-export type KeepIdentity = { kubeconfigPath: string; account: Account; file: string; log: (line: string) => void }
+export type KeepIdentity = {
+  kubeconfigPath: string
+  account: Account
+  file: string
+  /** Where the account goes instead of the cluster's own address: to what stands in front of it on this machine. */
+  through?: string | undefined
+  log: (line: string) => void
+}
 
 /**
  * Writes the kubeconfig now, and again before its token is half through, until stopped. The processes that use it read it again
@@ -16,6 +23,7 @@ export async function keepIdentity({
   kubeconfigPath,
   account,
   file,
+  through,
   log,
 }: KeepIdentity): Promise<{ path: string; stop(): void }> {
   let stopped = false
@@ -25,13 +33,13 @@ export async function keepIdentity({
   }
   const renew = async () => {
     try {
-      renewAfter(await writeAccountKubeconfig(kubeconfigPath, account, file))
+      renewAfter(await writeAccountKubeconfig({ kubeconfigPath, account, file, through }))
     } catch (error) {
       if (!stopped) log(`no new token for ${account.name} (${String(error)}); trying again in a minute`)
       renewAfter(60_000)
     }
   }
-  renewAfter(await writeAccountKubeconfig(kubeconfigPath, account, file))
+  renewAfter(await writeAccountKubeconfig({ kubeconfigPath, account, file, through }))
   return {
     path: file,
     stop() {
@@ -42,13 +50,14 @@ export async function keepIdentity({
 }
 
 /** Resolves with the milliseconds after which it wants to be written again. */
-async function writeAccountKubeconfig(adminKubeconfig: string, account: Account, file: string): Promise<number> {
-  const admin: Access = await readKubeconfig(adminKubeconfig)
-  const { token, seconds } = await requestToken(adminKubeconfig, account)
+async function writeAccountKubeconfig(request: Omit<KeepIdentity, 'log'>): Promise<number> {
+  const { kubeconfigPath, account, file, through } = request
+  const { url, ca, insecure }: Access = await readKubeconfig(kubeconfigPath)
+  const { token, seconds } = await requestToken(kubeconfigPath, account)
+  const trust = { ...(ca === undefined ? {} : { ca }), ...(insecure === undefined ? {} : { insecure }) }
   await writeKubeconfig(file, {
-    url: admin.url,
-    ...(admin.ca === undefined ? {} : { ca: admin.ca }),
-    ...(admin.insecure === undefined ? {} : { insecure: admin.insecure }),
+    // On this machine, without TLS, there is nothing to verify, and some clients want to be told so.
+    ...(through === undefined ? { url, ...trust } : { url: through, insecure: true }),
     credential: { token },
     cluster: 'cluster',
     user: `system:serviceaccount:${account.namespace}:${account.name}`,

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { DataPlane, nsoManifests, ServingLocation } from '@nso/api'
 import { apiVersionOf, type OwnershipMode } from 'kube-control-loop'
 import { type ApiConnection, connect, installManifests, type KubeObject, parseManifests } from 'kube-localplane'
+import { type AddressSource, requireNoOtherService, serviceManifests } from './address-service.ts'
 import { Explained } from './failure.ts'
 import { enforceOwnership } from './ownership.ts'
 import type { DataPlaneUse } from './planes/data-plane.ts'
@@ -14,6 +15,8 @@ export type InstallRequest = {
   kubeconfigPath: string
   /** Galactic unless said otherwise. */
   dataPlane?: DataPlaneUse | undefined
+  /** Built in unless said otherwise. */
+  addresses?: AddressSource | undefined
   /** Whether the admission policy that adds the claim's finalizer is installed (absent: where the server can). */
   policy?: boolean | undefined
   /** Whether writes of others than the documented writers are refused (absent: as the cluster has it, else they are). */
@@ -26,11 +29,12 @@ const root = path.resolve(import.meta.dirname, '..', '..', '..')
 
 /** Everything that NSO, the data plane and its stand-in need, by server-side apply: on a used cluster a no-op. */
 export async function install({ kubeconfigPath, policy, ownership, log, signal, ...request }: InstallRequest): Promise<void> {
-  const { dataPlane = defaultDataPlane } = request
+  const { dataPlane = defaultDataPlane, addresses = 'builtin' } = request
   const nso = nsoManifests()
   const own = dataPlane.manifests()
   const joint = parseManifests(await readFile(path.join(root, 'deploy', 'data-planes', `${dataPlane.name}.yaml`), 'utf8'))
   await withConnection(kubeconfigPath, (connection) => requireRoom(connection, dataPlane))
+  if (addresses === 'ipam') await withConnection(kubeconfigPath, requireNoOtherService)
   const { localCrds, withPolicy } = await withConnection(kubeconfigPath, async (connection) => ({
     localCrds: await missingCrds(connection, own.local as KubeObject[]),
     withPolicy: policy ?? (await servesAdmission(connection, 'mutatingadmissionpolicies')),
@@ -39,6 +43,7 @@ export async function install({ kubeconfigPath, policy, ownership, log, signal, 
     ...[...nso.crds, ...own.crds, ...localCrds],
     ...[...nso.rbac, ...own.rbac, ...dataPlane.standIn.manifests()],
     ...(withPolicy ? nso.policies : []),
+    ...(addresses === 'ipam' ? serviceManifests() : []),
     ...joint,
   ] as KubeObject[]
   await installManifests(kubeconfigPath, manifests, { signal })

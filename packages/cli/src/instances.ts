@@ -13,6 +13,8 @@ export type Instance = ProcessIdentity & {
   kubeconfigPath: string
   /** Of those that this command can run. Absent: recorded by a version that could run one only. */
   dataPlane?: string
+  /** Where addresses come from. Absent: recorded by a version that built them in. */
+  addresses?: string
   /** Whether `kubeconfigPath` is of a cluster that the instance did not start. */
   given: boolean
   /** Set once everything is up. */

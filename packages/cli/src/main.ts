@@ -2,6 +2,7 @@
 import process from 'node:process'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { OwnershipMode } from 'kube-control-loop'
+import type { AddressSource } from './address-service.ts'
 import { addCompletion } from './complete-command.ts'
 import { addConformance } from './conformance.ts'
 import { addExplain } from './explain/command.ts'
@@ -19,11 +20,13 @@ type SystemFlags = {
   kubeconfig?: string
   port?: number
   dataPlane: (typeof dataPlaneNames)[number]
+  addresses: AddressSource
   ownership?: keyof typeof ownershipModes
 }
 type StartFlags = SystemFlags & { claims: number; exitWhenReady: boolean; report?: string }
 
 const dataPlaneNames = ['galactic', 'bridge'] as const satisfies readonly (keyof typeof dataPlanes)[]
+const addressSources = ['builtin', 'ipam'] as const satisfies readonly AddressSource[]
 const ownershipModes = { deny: 'Deny', audit: 'Audit', off: 'Off' } as const satisfies Record<string, OwnershipMode>
 
 const ownershipOption = () =>
@@ -36,6 +39,14 @@ const dataPlaneOption = () =>
   new Option('--data-plane <name>', 'the data plane that attaches: Galactic, or Linux bridges by the standard CNI plugins')
     .choices(dataPlaneNames)
     .default('galactic')
+
+const addressesOption = () =>
+  new Option(
+    '--addresses <source>',
+    'where addresses come from: NSO itself, or a stand-in for the address service ipam.miloapis.com',
+  )
+    .choices(addressSources)
+    .default('builtin')
 
 const modeOf = ({ ownership }: Pick<SystemFlags, 'ownership'>): OwnershipMode | undefined =>
   ownership && ownershipModes[ownership]
@@ -65,7 +76,7 @@ Where things are:
 
 Environment:
   KUBEBUILDER_ASSETS=DIR   use the kube-apiserver and etcd of this folder instead of building one
-  NSO_LOG_LEVEL=debug      what NSO and the data plane log (debug, info, warn, error)
+  NSO_LOG_LEVEL=debug      what NSO and the others log (debug, info, warn, error)
   NSO_KEEP=1               keep the folder of a run, with the audit log, until the next start`,
   )
 
@@ -76,12 +87,16 @@ function systemCommand(name: string, description: string): Command {
     .option('--kubeconfig <file>', 'use an existing cluster (its administrator’s kubeconfig) instead of a local control plane')
     .option('--port <number>', 'port of the local API server (default: any free one)', wholeNumber(1, 65_535))
     .addOption(dataPlaneOption())
+    .addOption(addressesOption())
     .addOption(ownershipOption())
 }
 
 const statuses = `
 Exit status: 0 when it did what it was to do, also when Ctrl-C or nso down ended a system that was up; 130 (Ctrl-C) or
 143 (TERM) when it was interrupted before; else 1. Ctrl-C at any moment leaves nothing running.`
+
+const aboutIpam = `With --addresses ipam NSO asks an address service, of which a stand-in runs here as a process of its own: no real service, and what it
+holds are objects (ipclaims, ipallocations, ippools) on the same control plane. Namespaces take part by their labels.`
 
 systemCommand('start', 'start a control plane, NSO and a data plane, bring sample claims to Ready, and stay up until Ctrl-C')
   .option('--claims <number>', 'how many claims, of the data plane’s sample shapes in turn', wholeNumber(1, 5000), 3)
@@ -98,6 +113,8 @@ With --data-plane bridge Pods use the claims of a local control plane, attached 
 this machine, and packets show who reaches whom. That takes root on Linux, iproute2, Python 3, and Go once to build the plugins
 (or CNI_PATH); without them the claims stop at Prepared, which is said, and --exit-when-ready then fails. On an existing cluster
 its own kubelet and Multus run Pods: there it is done when the claims are Prepared.
+
+${aboutIpam}
 ${statuses}`,
   )
   .action(async (flags: StartFlags) => {
@@ -113,6 +130,8 @@ systemCommand('up', 'start a control plane, NSO and a data plane for daily work;
     `
 Each local control plane begins empty: its data go when it ends. NSO and the data plane are started again when they end
 unasked; the end of the control plane is the end.
+
+${aboutIpam}
 ${statuses}`,
   )
   .action(async ({ detach: isDetached, ...flags }: SystemFlags & { detach: boolean }) => {

@@ -1,10 +1,20 @@
 /** Brings the sample claims to Ready on a running system, times each hop, and removes them again. */
-import { Network, NetworkContext, NetworkInterfaceClaim, ServingLocation } from '@nso/api'
+import { Network, NetworkContext, NetworkInterfaceClaim, ServingLocation, Subnet } from '@nso/api'
 import { type Change, type Kind, type KubeObject, keyOf, systemClock } from 'kube-control-loop'
+import { type AddressSource, projectLabels } from './address-service.ts'
 import { childHopOf, claimHopsOf, type Hop } from './follow.ts'
 import type { Prepared } from './planes/data-plane.ts'
 import type { ClaimTimes } from './report.ts'
-import { claims, isSample, network, sampleLabels, sampleLocation, sampleNamespace, servingLocation } from './samples.ts'
+import {
+  claims,
+  ipv4Subnet,
+  isSample,
+  network,
+  sampleLabels,
+  sampleLocation,
+  sampleNamespace,
+  servingLocation,
+} from './samples.ts'
 import { conditionsOf } from './tree.ts'
 import { until } from './until.ts'
 import { interfaceKeyOf, type World } from './world.ts'
@@ -17,26 +27,46 @@ export function isTrue(object: KubeObject | undefined, type: string): boolean {
   return object !== undefined && conditionsOf(object).some((one) => one.type === type && one.status === 'True')
 }
 
-export async function ensureNamespace(world: Pick<World, 'client'>, name: string, signal: AbortSignal): Promise<void> {
-  if (await world.client.find(namespaceKind, { name }, signal)) return
-  const metadata = { name, labels: sampleLabels }
-  await world.client.create(namespaceKind, { apiVersion: 'v1', kind: 'Namespace', metadata, spec: {} }, asUser, signal)
+/** With the labels that an address service needs, where addresses come from one. */
+export async function ensureNamespace(
+  { client }: Pick<World, 'client'>,
+  name: string,
+  signal: AbortSignal,
+  addresses: AddressSource = 'builtin',
+): Promise<void> {
+  const ofProject = addresses === 'ipam' ? projectLabels(name) : {}
+  const standing = await client.find(namespaceKind, { name }, signal)
+  if (standing) {
+    const lacks = Object.entries(ofProject).some(([label, value]) => standing.metadata.labels?.[label] !== value)
+    const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: ofProject } }
+    if (lacks) await client.apply(namespaceKind, { name }, body, { ...asUser, force: true }, signal)
+    return
+  }
+  const metadata = { name, labels: { ...sampleLabels, ...ofProject } }
+  await client.create(namespaceKind, { apiVersion: 'v1', kind: 'Namespace', metadata, spec: {} }, asUser, signal)
 }
 
 /** The networks at this location, usable: their contexts stand and the data plane's network objects are Ready. */
-export async function ensureNetworks(world: World, signal: AbortSignal): Promise<void> {
-  const locations = await world.client.list(ServingLocation, {}, signal)
-  if (locations.items.length === 0) await world.client.create(ServingLocation, servingLocation() as never, asUser, signal)
+export async function ensureNetworks(world: World, signal: AbortSignal, addresses: AddressSource = 'builtin'): Promise<void> {
+  const { client, contexts, networkObjects } = world
+  const locations = await client.list(ServingLocation, {}, signal)
+  if (locations.items.length === 0) await client.create(ServingLocation, servingLocation() as never, asUser, signal)
   const location = locations.items.map(({ metadata }) => metadata.name).sort()[0] ?? sampleLocation
   const { samples, kinds } = world.dataPlane
   for (const name of samples.networks) {
-    if (!(await world.client.find(Network, inSamples(name), signal)))
-      await world.client.create(Network, network(name) as never, asUser, signal)
+    if (!(await client.find(Network, inSamples(name), signal)))
+      await client.create(Network, network(name) as never, asUser, signal)
   }
   for (const name of samples.networks) {
     const context = keyOf({ metadata: inSamples(`${name}-${location}`) })
-    await until([world.contexts, world.networkObjects], () => isTrue(world.networkObjects.get(context), 'Ready'), {
-      what: `${NetworkContext.kind} ${context} and its ${kinds.networkObject.kind}`,
+    const what = `${NetworkContext.kind} ${context}`
+    if (addresses === 'ipam') {
+      await until([contexts], () => contexts.get(context) !== undefined, { what, signal })
+      const subnet = ipv4Subnet(`${name}-${location}`, location)
+      if (!(await client.find(Subnet, subnet.metadata, signal))) await client.create(Subnet, subnet as never, asUser, signal)
+    }
+    await until([contexts, networkObjects], () => isTrue(networkObjects.get(context), 'Ready'), {
+      what: `${what} and its ${kinds.networkObject.kind}`,
       signal,
     })
   }
@@ -73,6 +103,8 @@ async function removeNetwork({ client, contexts, networkObjects }: World, name: 
   const standing = await client.find(Network, inSamples(name), signal)
   if (!standing || !isSample(standing)) return
   const keys = [...contexts.values()].filter(({ spec }) => isOf(spec, name)).map(keyOf)
+  const subnets = await client.list(Subnet, { namespace: sampleNamespace }, signal)
+  for (const { metadata } of subnets.items.filter(isSample)) await client.remove(Subnet, metadata, {}, signal)
   await client.remove(Network, inSamples(name), {}, signal)
   while (await client.find(Network, inSamples(name), signal)) await systemClock.sleep(100, signal)
   // The garbage collector would, up to half a minute later, when nobody is left to remove the finalizers.

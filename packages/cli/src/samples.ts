@@ -1,5 +1,5 @@
 /** The sample networks and claims that `nso start` brings to Ready: the shapes a workload may ask for. */
-import { Network, NetworkInterfaceClaim, ServingLocation } from '@nso/api'
+import { Network, NetworkInterfaceClaim, ServingLocation, Subnet } from '@nso/api'
 import { apiVersionOf, type KubeObject } from 'kube-control-loop'
 import type { ClaimShape } from './planes/data-plane.ts'
 
@@ -29,6 +29,19 @@ export function network(name: string): KubeObject {
     kind: Network.kind,
     metadata: { name, namespace: sampleNamespace, labels: sampleLabels },
     spec: { ipam: { mode: 'Auto' }, ipFamilies: ['IPv6', 'IPv4'], mtu: 1460 },
+  }
+}
+
+/** An address service gives single IPv4 addresses; the range that they are of, with its gateway, is said by hand. */
+export function ipv4Subnet(context: string, location: string): KubeObject {
+  return {
+    apiVersion: apiVersionOf(Subnet),
+    kind: Subnet.kind,
+    metadata: { name: `${context}-ipv4`, namespace: sampleNamespace, labels: sampleLabels },
+    spec: {
+      ...{ subnetClass: 'private', networkContext: { name: context }, location: { name: location } },
+      ...{ ipFamily: 'IPv4', startAddress: '10.128.0.0', prefixLength: 16 },
+    },
   }
 }
 

@@ -3,13 +3,14 @@ import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { OwnershipMode } from 'kube-control-loop'
 import { findProcess, type Lock, tryLock } from 'kube-localplane'
+import { type AddressSource, projectLabels } from './address-service.ts'
 import { cleanUp, demonstrate } from './demonstrate.ts'
 import { Explained, keepLogs, messageOf, reasonOf } from './failure.ts'
 import { createInstances, type Instance, type Instances, stateFolder } from './instances.ts'
 import { dataPlanes, defaultDataPlane } from './planes/index.ts'
 import { requireCluster, requireSpace, requireWritable } from './preflight.ts'
 import { statusOf } from './signals.ts'
-import { type System, startSystem } from './system.ts'
+import { type RunningService, type System, startSystem } from './system.ts'
 
 export type StartOptions = {
   mode: 'start' | 'up'
@@ -17,6 +18,8 @@ export type StartOptions = {
   port?: number | undefined
   /** The default one unless said otherwise. */
   dataPlane?: keyof typeof dataPlanes | undefined
+  /** Built in unless said otherwise. */
+  addresses?: AddressSource | undefined
   claims: number
   exitWhenReady: boolean
   report?: string | undefined
@@ -68,8 +71,12 @@ function sayWhoIsUp(options: StartOptions, instances: Instances, pid: number): n
   const running = instances.live().find((instance) => instance.pid === pid)
   if (running?.ready) {
     const { name, title } = dataPlaneOf(options)
-    const isAnother = (running.dataPlane ?? defaultDataPlane.name) !== name
-    const is = isAnother ? `It is up already, but with another data plane than ${title}` : 'It is up already'
+    const others = [
+      ...((running.dataPlane ?? defaultDataPlane.name) === name ? [] : [`another data plane than ${title}`]),
+      ...((running.addresses ?? 'builtin') === addressesOf(options) ? [] : [`other addresses than ${addressesOf(options)}`]),
+    ]
+    const isAnother = others.length > 0
+    const is = isAnother ? `It is up already, but with ${others.join(' and ')}` : 'It is up already'
     print(`${is} (process ${pid}). Kubeconfig: ${running.kubeconfigPath}. To end it: npx nso down`)
     return isAnother ? 1 : 0
   }
@@ -127,6 +134,8 @@ async function end(
 
 const dataPlaneOf = ({ dataPlane }: StartOptions) => (dataPlane === undefined ? defaultDataPlane : dataPlanes[dataPlane])
 
+const addressesOf = ({ addresses = 'builtin' }: StartOptions): AddressSource => addresses
+
 function describe(options: StartOptions, instances: Instances): Instance {
   const { mode, kubeconfig } = options
   const { pid } = process
@@ -134,6 +143,7 @@ function describe(options: StartOptions, instances: Instances): Instance {
     ...(findProcess(pid) ?? { pid, started: '' }),
     mode,
     dataPlane: dataPlaneOf(options).name,
+    addresses: addressesOf(options),
     given: kubeconfig !== undefined,
     kubeconfigPath: kubeconfig ? path.resolve(kubeconfig) : path.join(instances.dirOf(pid), 'control-plane', 'kubeconfig'),
     ready: false,
@@ -141,17 +151,27 @@ function describe(options: StartOptions, instances: Instances): Instance {
   }
 }
 
-function sayUp({ mode, kubeconfig, print }: StartOptions, { kubeconfigPath, dir }: System): void {
+function sayUp({ mode, kubeconfig, print }: StartOptions, { kubeconfigPath, dir, addressService }: System): void {
   print(
     [
       '\nThe system is up. Look around with:',
       '  npx nso kubectl get networkinterfaceclaims -A',
       `  export KUBECONFIG=${kubeconfigPath}`,
+      ...(addressService ? sayService(addressService) : []),
       `Logs: ${dir}`,
       `Ctrl-C (or npx nso down) ends it${kubeconfig ? '' : ' and removes its data'}.`,
       ...(kubeconfig && mode === 'up' ? ['What it has installed on the cluster stays there.'] : []),
     ].join('\n'),
   )
+}
+
+function sayService({ kubeconfigPath }: RunningService): string[] {
+  const labels = Object.entries(projectLabels('NAMESPACE')).map(([label, value]) => `${label}=${value}`)
+  return [
+    'What the stand-in for an address service holds: npx nso kubectl get ipclaims,ipallocations,ippools -A',
+    `Programs make claims of it with ${kubeconfigPath} (kubectl does not: it sends no token without TLS).`,
+    `A namespace of yours takes part with two labels: ${labels.join(' and ')}.`,
+  ]
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

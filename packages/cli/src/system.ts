@@ -5,10 +5,12 @@
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { nsoAccount } from '@nso/api'
+import { nsoAccount, nsoIpamAccount } from '@nso/api'
 import { type OwnershipMode, systemClock } from 'kube-control-loop'
+import { IPClaim } from 'kube-ipam'
 import { type Plane, startPlane } from 'kube-localplane'
-import { type Component, obituary, startComponent } from './component.ts'
+import { type AddressSource, ipamFlags, serviceAdministrator, standInService } from './address-service.ts'
+import { type Component, freePort, obituary, startComponent } from './component.ts'
 import { type Account, keepIdentity } from './identities.ts'
 import { chooseLocation, install } from './install.ts'
 import type { DataPlaneUse, RunningStandIn } from './planes/data-plane.ts'
@@ -25,6 +27,8 @@ export type System = {
   readonly nso: Component
   readonly dataPlane: Component
   readonly use: DataPlaneUse
+  /** The stand-in for an address service; absent where NSO allocates addresses itself. */
+  readonly addressService: RunningService | undefined
   /** Plays the nodes. Where it does not run: why, in sentences, or nothing where the cluster's own nodes do it. */
   readonly standIn: RunningStandIn | { missing: readonly string[] }
   /** Resolves with a sentence when a part ends that nobody stopped and that is not started again. */
@@ -35,6 +39,13 @@ export type System = {
   stop(): Promise<void>
 }
 
+export type RunningService = {
+  /** The process that runs now. */
+  readonly component: Component
+  /** Of the service's administrator, through the stand-in: with it a claim is answered, and what it held is put away. */
+  readonly kubeconfigPath: string
+}
+
 export type SystemOptions = {
   /** Working folder; made if missing. */
   dir: string
@@ -43,6 +54,8 @@ export type SystemOptions = {
   port?: number | undefined
   /** Galactic unless said otherwise. */
   dataPlane?: DataPlaneUse | undefined
+  /** Built in unless said otherwise. */
+  addresses?: AddressSource | undefined
   /** Whether the admission policy that adds the claim's finalizer is installed (absent: where the server can). */
   policy?: boolean
   /** As of `install`. */
@@ -51,7 +64,13 @@ export type SystemOptions = {
   signal: AbortSignal
 }
 
-type Parts = { nso: Supervised<Process>; dataPlane: Supervised<Process>; standIn: Supervised<RunningStandIn> | undefined }
+type Parts = {
+  nso: Supervised<Process>
+  dataPlane: Supervised<Process>
+  standIn: Supervised<RunningStandIn> | undefined
+  service: Service | undefined
+}
+type Service = { process: Supervised<Process>; nsoConfig: string; kubeconfigPath: string }
 type Process = Running & { component: Component }
 type Stops = (() => Promise<unknown>)[]
 
@@ -82,15 +101,15 @@ async function start(options: SystemOptions, stops: Stops): Promise<System> {
   if (plane) stops.push(() => plane.stop())
   const kubeconfigPath = plane?.kubeconfigPath ?? path.resolve(options.kubeconfig ?? '')
   signal.throwIfAborted()
-  await install({ kubeconfigPath, dataPlane: use, policy: options.policy, ownership: options.ownership, log, signal })
+  await install({ ...options, kubeconfigPath, dataPlane: use })
   const location = plane ? undefined : await chooseLocation(kubeconfigPath)
   if (location) log(`several ServingLocations: NSO runs for the first, ${location}`)
   const missing = await missingFor(use, plane !== undefined, { log, signal })
   for (const sentence of missing ?? []) log(`${use.standIn.title} does not run, and claims stop at Prepared: ${sentence}`)
   const playsNodes = missing === undefined
   const parts = await startParts({ ...options, kubeconfigPath, location, use, playsNodes }, stops)
-  const { nso, dataPlane, standIn } = parts
-  const all = [nso, dataPlane, ...(standIn ? [standIn] : [])]
+  const { nso, dataPlane, standIn, service } = parts
+  const all = [nso, dataPlane, ...(standIn ? [standIn] : []), ...(service ? [service.process] : [])]
   log(`NSO (process ${nso.current.component.pid}) and ${use.title} (process ${dataPlane.current.component.pid}) are ready`)
   return {
     dir,
@@ -103,6 +122,12 @@ async function start(options: SystemOptions, stops: Stops): Promise<System> {
       return dataPlane.current.component
     },
     use,
+    addressService: service && {
+      kubeconfigPath: service.kubeconfigPath,
+      get component() {
+        return service.process.current.component
+      },
+    },
     get standIn() {
       return standIn?.current ?? { missing: missing ?? [] }
     },
@@ -148,8 +173,8 @@ async function startParts(request: PartsRequest, stops: Stops): Promise<Parts> {
   const { dir, log, kubeconfigPath, location, use, playsNodes } = request
   const failing = new AbortController()
   const signal = AbortSignal.any([request.signal, failing.signal])
-  const identity = async (account: Account, file: string) => {
-    const { path: written, stop } = await keepIdentity({ kubeconfigPath, account, file: path.join(dir, file), log })
+  const identity = async (account: Account, file: string, through?: string) => {
+    const { path: written, stop } = await keepIdentity({ kubeconfigPath, account, file: path.join(dir, file), through, log })
     stops.push(async () => stop())
     return written
   }
@@ -158,6 +183,8 @@ async function startParts(request: PartsRequest, stops: Stops): Promise<Parts> {
     identity(use.account, `${use.name}.kubeconfig`),
     identity(use.standIn.account, `${use.standIn.account.name}.kubeconfig`),
   ])
+  // Before NSO, which asks it, and stopped after it.
+  const service = request.addresses === 'ipam' ? await startService({ dir, log, signal, identity }, stops) : undefined
   const others: Stops = []
   // All of them at once, and all at once they are stopped.
   stops.push(() => Promise.all(others.map((stop) => stop())))
@@ -172,8 +199,8 @@ async function startParts(request: PartsRequest, stops: Stops): Promise<Parts> {
     }
   }
   const process = (name: string, module: string, kubeconfig: string, more: readonly string[] = []) =>
-    keep(name, (ending) => startProcess({ name, module, kubeconfig, more, dir, signal: ending }))
-  const nsoFlags = location === undefined ? [] : ['--location', location]
+    keep(name, (ending) => startProcess({ name, module, kubeconfig, more: ['--leader-elect', ...more], dir, signal: ending }))
+  const nsoFlags = [...(location === undefined ? [] : ['--location', location]), ...(service ? ipamFlags(service.nsoConfig) : [])]
   const starts = [
     process('NSO', '@nso/operator/main', nsoConfig, nsoFlags),
     process(use.title, use.main, dataPlaneConfig),
@@ -184,7 +211,32 @@ async function startParts(request: PartsRequest, stops: Stops): Promise<Parts> {
   // When one fails the others end with it: nothing may become ready after everything was stopped.
   await Promise.allSettled(starts)
   const [nso, dataPlane, standIn] = await Promise.all(starts)
-  return { nso, dataPlane, standIn }
+  return { nso, dataPlane, standIn, service }
+}
+
+type ServiceRequest = Pick<SystemOptions, 'dir' | 'log' | 'signal'> & {
+  identity: (account: Account, file: string, through?: string) => Promise<string>
+}
+
+/** The stand-in for an address service, on a port that it keeps when it is started again, and its callers' kubeconfigs. */
+async function startService({ dir, log, signal, identity }: ServiceRequest, stops: Stops): Promise<Service> {
+  const { title, account, main } = standInService
+  const kubeconfig = await identity(account, `${account.name}.kubeconfig`)
+  const listen = `127.0.0.1:${await freePort()}`
+  const more = ['--listen', listen]
+  const begin = (ending: AbortSignal) => startProcess({ name: account.name, module: main, kubeconfig, more, dir, signal: ending })
+  const process = await supervise({ name: title, start: begin, signal, clock: systemClock, log })
+  stops.push(() => process.stop())
+  log(
+    `addresses come from ${title} (process ${process.current.component.pid}), for trying things out: it keeps what it holds as objects ` +
+      `of ${IPClaim.group} on this control plane`,
+  )
+  const through = `http://${listen}`
+  const [nsoConfig, kubeconfigPath] = await Promise.all([
+    identity(nsoIpamAccount, 'nso-at-ipam.kubeconfig', through),
+    identity(serviceAdministrator, `${serviceAdministrator.name}.kubeconfig`, through),
+  ])
+  return { process, nsoConfig, kubeconfigPath }
 }
 
 type ProcessRequest = {
@@ -201,10 +253,7 @@ async function startProcess({ name, module, kubeconfig, more, dir, signal }: Pro
   const component = await startComponent({
     name,
     script: fileURLToPath(import.meta.resolve(module)),
-    args: ({ metrics }) => [
-      ...['--kubeconfig', kubeconfig, '--leader-elect', '--log-level', level, '--metrics-bind-address', metrics],
-      ...more,
-    ],
+    args: ({ metrics }) => [...['--kubeconfig', kubeconfig, '--log-level', level, '--metrics-bind-address', metrics], ...more],
     logPath: path.join(dir, `${name.toLowerCase()}.log`),
     signal,
   })

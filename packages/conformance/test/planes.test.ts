@@ -3,6 +3,7 @@
  * Smaller than the runs whose reports are kept in docs/conformance.
  */
 import assert from 'node:assert/strict'
+import process from 'node:process'
 import { describe, test } from 'node:test'
 import { type PlaneName, startLocalPlane } from '../planes/index.ts'
 import { type CaseName, mustFailures, runConformance } from '../src/index.ts'
@@ -17,8 +18,12 @@ const expected: Readonly<Record<PlaneName, { skips: readonly CaseName[]; notMet:
   'example-script': { skips: ['any-order', 'network-values'], notMet: [] },
 }
 
+/** The TypeScript example is tried by the test of the guide, which runs its commands; here in a soak only (SOAK set). */
+const tried = (Object.keys(expected) as PlaneName[]).filter((name) => process.env.SOAK !== undefined || name !== 'example-ts')
+
 describe('the contract is obeyed by', { concurrency: 2 }, () => {
-  for (const [name, { skips, notMet }] of Object.entries(expected) as [PlaneName, (typeof expected)[PlaneName]][]) {
+  for (const name of tried) {
+    const { skips, notMet } = expected[name]
     test(name, async (t) => {
       await using local = await startLocalPlane(name, () => {}, t.signal)
       const ended = new AbortController()

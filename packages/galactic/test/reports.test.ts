@@ -141,7 +141,7 @@ test('B14: an attachment is Ready with no node, no advertisement and no pod anyw
   assert.equal(conditionOf(await makeReady('web-0'), 'Programmed'), 'Unknown AwaitingDataPlane')
 })
 
-test('an attachment made before its VPC says what it waits for, and is Ready as soon as that is there', async () => {
+test('B33: an attachment made before its VPC says what it waits for, and is Ready as soon as that is there', async () => {
   const at = { namespace, name: 'web-0' }
   await client().create(VPCAttachment, attachmentOf(namespace, 'web-0', 'blue'), by, never)
   const waits = await attachmentIs(client(), at, 'waiting', (found) => conditionOf(found, 'Ready') === 'False AwaitingVPC')

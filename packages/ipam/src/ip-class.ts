@@ -20,6 +20,15 @@ export const IPClass = defineKind({
       poolPer: optional(list(text(), { description: 'Roles of the scope that have a pool of their own.' })),
       uniqueWithin: optional(list(text(), { description: 'Roles of the scope within which a block is held once.' })),
       defaultPrefixLength: optional(int32({ description: 'Length of a block where none is asked for.' })),
+      allowedPrefixLengths: optional(
+        record(
+          {
+            min: optional(int32({ description: 'Shortest, which is the largest block.' })),
+            max: optional(int32({ description: 'Longest.' })),
+          },
+          { description: 'Lengths that may be asked for; absent: only the default.' },
+        ),
+      ),
       reservations: optional(
         record(
           {

@@ -20,11 +20,22 @@ import {
   systemClock,
   type Transport,
 } from 'kube-control-loop'
-import { createBuiltinAllocator } from './addresses/index.ts'
+import {
+  type AddressAllocator,
+  connectIpam,
+  createBuiltinAllocator,
+  createIpamAllocator,
+  createLosses,
+  type IpamConnection,
+  labelsOnly,
+  Namespace,
+} from './addresses/index.ts'
 import { type Caches, createCaches } from './caches.ts'
 import { createClaimController } from './claim/index.ts'
+import { currentLocation } from './claim/observe.ts'
 import { createDataPlanes, type DataPlaneModule, registerAttachmentGauges } from './dataplane/index.ts'
 import { createEarlyStatus } from './early-status.ts'
+import { noteOf, type Tell } from './events.ts'
 import { createInterfaceController } from './interface/index.ts'
 import { createNetworkControllers } from './network/index.ts'
 import { createReadyTimes } from './ready-times.ts'
@@ -44,10 +55,18 @@ export type OperatorOptions = {
   lease?: { namespace: string; name: string; termMs?: number; renewDeadlineMs?: number; retryMs?: number }
   /** Absent: no pages are served. */
   server?: ManagerOptions['server']
+  /** Addresses come from this address service, and the ranges of networks and contexts by these classes; absent: from Subnets. */
+  ipam?: IpamOptions
   /** How long passes in hand may take when the process stops (default 10 s). */
   drainMs?: number
   /** What refused writes mean; see `WriterEnvironment`. */
   classify?: Classify
+}
+
+/** `transport`: to the API server of the service; closed when the process has stopped. Without a class no range of that sort is asked for. */
+export type IpamOptions = {
+  transport: Transport
+  classes: { network?: string | undefined; subnet?: string | undefined }
 }
 
 export type Operator = {
@@ -93,27 +112,58 @@ export function createOperator(options: OperatorOptions): Operator {
     jitter: random,
     log,
     recordEvent: manager.events.record,
+    tell: (about, happening) => manager.events.record(about, noteOf(happening)),
   })
-  const controllers = createControllers({ manager, caches, dataPlanes, settings, clock })
+  const service = options.ipam && connect(manager, options.ipam, { clock, jitter: random, log })
+  const classes = options.ipam?.classes ?? {}
+  const parts = { manager, caches, dataPlanes, settings, clock, random, service, classes }
+  const controllers = createControllers(parts)
   for (const controller of controllers) manager.add(controller)
-  registerGauges({ manager, caches, dataPlanes, settings, clock })
+  registerGauges(parts)
   return {
     manager,
     caches,
     planes: dataPlanes.planes,
     controllers,
-    run: (signal) => runAll(manager, dataPlanes, signal),
+    run: (signal) => runAll({ manager, dataPlanes, service }, signal),
   }
 }
 
-type Parts = { manager: Manager; caches: Caches; dataPlanes: DataPlaneModule; settings: Settings; clock: Clock }
+type Parts = {
+  manager: Manager
+  caches: Caches
+  dataPlanes: DataPlaneModule
+  settings: Settings
+  clock: Clock
+  random: Jitter
+  service: IpamConnection | undefined
+  classes: IpamOptions['classes']
+}
+
+/** Namespaces tell which project of the service they belong to: nothing else reads them. */
+function connect(manager: Manager, { transport }: IpamOptions, tools: { clock: Clock; jitter: Jitter; log: Logger }) {
+  const namespaces = manager.cache(Namespace, { prune: labelsOnly })
+  return connectIpam({ ...tools, transport, fence: manager.fence, namespaces, metrics: manager.metrics })
+}
+
+function createAllocator({ manager, caches, settings, clock, random, service }: Parts): AddressAllocator {
+  const losses = createLosses(manager.metrics.registry)
+  if (!service) return createBuiltinAllocator(manager.writers, caches)
+  const location = () => {
+    const here = currentLocation({ caches, location: settings.location })
+    return here.kind === 'known' ? here.name : undefined
+  }
+  return createIpamAllocator({ service, caches, cluster: manager.client, location, clock, jitter: random, losses })
+}
 
 /** The claim controller comes before the interface controller: workloads wait for the claim's status. */
-function createControllers({ manager, caches, dataPlanes, settings, clock }: Parts): Controller[] {
-  const allocator = createBuiltinAllocator(manager.writers, caches)
+function createControllers(parts: Parts): Controller[] {
+  const { manager, caches, dataPlanes, settings, clock } = parts
+  const allocator = createAllocator(parts)
   const shared = { caches, client: manager.client, planes: dataPlanes.planes, allocator, location: settings.location }
   const early = () => createEarlyStatus(clock, settings.earlyStatusAfterMs)
   const writers = createWriters(manager, caches)
+  const tell: Tell = (about, happening) => manager.events.record(about, noteOf(happening))
   const times = createReadyTimes({ clock, registry: manager.metrics.registry })
   caches.claims.subscribe(({ key, before, after, initial }) => {
     if (!before && after?.metadata.uid && !initial) times.appeared(key, after.metadata.uid)
@@ -126,8 +176,7 @@ function createControllers({ manager, caches, dataPlanes, settings, clock }: Par
     early: early(),
     times,
     retryRejectedMs: settings.retryRejectedMs,
-    warn: (about, { reason, action, message }) =>
-      manager.events.record(about, { type: 'Warning', reason, action, note: message }),
+    tell,
   })
   const nic = createInterfaceController({
     ...shared,
@@ -135,15 +184,23 @@ function createControllers({ manager, caches, dataPlanes, settings, clock }: Par
     writer: writers.interface,
     statusWriter: writers.interfaceStatus,
     early: early(),
+    retryRefusedMs: settings.retryRejectedMs,
+    tell,
   })
   const networks = createNetworkControllers({
     environment: manager.writers,
     caches,
     clock,
     recordEvent: manager.events.record,
+    tell,
     standalone: settings.networkControllers,
+    ...(parts.service ? { ranges: rangesOf(parts.service, parts) } : {}),
   })
   return [claim, nic, ...dataPlanes.controllers, ...networks]
+}
+
+function rangesOf({ client, claims, namespaces }: IpamConnection, { classes, settings }: Parts) {
+  return { client, claims, namespaces, classes, retryRefusedMs: settings.retryRejectedMs }
 }
 
 /** What stands, as the caches hold it; on every replica. */
@@ -197,15 +254,22 @@ function createWriters(manager: Manager, caches: Caches) {
   }
 }
 
-/** The kinds of data planes are followed as long as all others: until told to stop, when passes in hand read what is known. */
-async function runAll(manager: Manager, dataPlanes: DataPlaneModule, signal: AbortSignal): Promise<void> {
+/**
+ * The kinds of data planes and the address service are followed as long as all others: until told to stop, when passes in hand
+ * read what is known.
+ */
+async function runAll(
+  { manager, dataPlanes, service }: Pick<Parts, 'manager' | 'dataPlanes' | 'service'>,
+  signal: AbortSignal,
+): Promise<void> {
   const following = linkedSignal(signal)
-  const kinds = dataPlanes.run(following.signal)
+  const kinds = Promise.all([dataPlanes.run(following.signal), service?.run(following.signal)])
   try {
     await manager.run(signal)
   } finally {
     following.abort(new Error('the process stops'))
     await kinds
     following.release()
+    await service?.close()
   }
 }

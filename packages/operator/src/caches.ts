@@ -11,8 +11,8 @@ import {
   ServingLocation,
   Subnet,
 } from '@nso/api'
-import { type Cache, type CacheOptions, type Kind, keyFor, type SpecOf, type StatusOf } from 'kube-control-loop'
-import { addressIndexKey, leaseIndexes, listedAddresses } from './addresses/lease.ts'
+import { type Cache, type CacheOptions, type Kind, type KubeObject, keyFor, type SpecOf, type StatusOf } from 'kube-control-loop'
+import { addressIndexKey, contextKeyOf, leaseIndexes, listedAddresses } from './addresses/lease.ts'
 import { allocationKeyOf, holderKeyOf, interfaceNameOf } from './interface/holder.ts'
 
 const kinds = {
@@ -35,6 +35,13 @@ const unsupportedReasons = new Set(['AttachmentModeNotSupported', 'AddressFamily
 const isUnsupported = ({ status }: NetworkInterfaceClaim): boolean =>
   status?.conditions?.some(({ type, reason }) => type === 'Ready' && unsupportedReasons.has(reason)) ?? false
 
+const identity = {
+  uid: ({ metadata }: Pick<KubeObject, 'metadata'>) => [metadata.uid ?? []].flat(),
+  namespace: ({ metadata }: Pick<KubeObject, 'metadata'>) => [metadata.namespace ?? []].flat(),
+  /** Under the empty value: those that are being deleted. */
+  going: ({ metadata }: Pick<KubeObject, 'metadata'>) => (metadata.deletionTimestamp === undefined ? [] : ['']),
+}
+
 /** Makes a cache of one kind; where the process really follows the server, and where a test does. */
 export type MakeCache = <S, T>(kind: Kind<S, T>, options: CacheOptions<S, T>) => Cache<S, T>
 
@@ -54,6 +61,9 @@ export function createCaches(make: MakeCache): Caches {
         /** Name of the chosen data plane; empty: none yet. */
         plane: (nic) => [parseDataPlaneChoice(nic.metadata.annotations?.[annotations.dataPlane])?.name ?? ''],
         network: (nic) => [keyFor(nic.spec.network.name, nic.metadata.namespace)],
+        context: (nic) => [contextKeyOf(nic) ?? []].flat(),
+        /** Network of those that tell neither a location nor a context. */
+        unplaced: (nic) => (contextKeyOf(nic) === undefined ? [keyFor(nic.spec.network.name, nic.metadata.namespace)] : []),
         /** Every address that it lists. */
         address: (nic) =>
           listedAddresses(nic).flatMap(({ block }) => (block ? [addressIndexKey(nic.metadata.namespace, block)] : [])),
@@ -62,12 +72,15 @@ export function createCaches(make: MakeCache): Caches {
       },
     }),
     contexts: make(kinds.contexts, {
-      indexes: { network: (context) => [keyFor(context.spec.network.name, context.metadata.namespace)] },
+      indexes: {
+        network: (context) => [keyFor(context.spec.network.name, context.metadata.namespace)],
+        ...identity,
+      },
     }),
     subnets: make(kinds.subnets, {
       indexes: { context: (subnet) => [keyFor(subnet.spec.networkContext.name, subnet.metadata.namespace)] },
     }),
-    networks: make(kinds.networks, {}),
+    networks: make(kinds.networks, { indexes: identity }),
     servingLocations: make(kinds.servingLocations, {}),
     leases: make(kinds.leases, {
       indexes: {

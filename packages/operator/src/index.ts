@@ -1,6 +1,6 @@
 /** NSO for programs that run it in process: the command line and tests. */
 export { addressLeaseName } from './addresses/lease-name.ts'
-export { createOperator, leaseName, type Operator, type OperatorOptions } from './app.ts'
+export { createOperator, type IpamOptions, leaseName, type Operator, type OperatorOptions } from './app.ts'
 export { type Caches, createCaches } from './caches.ts'
 export { chooseFor } from './dataplane/choose.ts'
 export { type ContractView, contractView } from './dataplane/contract-view.ts'
@@ -9,4 +9,5 @@ export { difference, type Rendered } from './dataplane/patch.ts'
 export { reportedWhen } from './dataplane/report.ts'
 export { TemplateError } from './dataplane/template.ts'
 export type { KindRef, PlaneReport, TemplateScope, TranslatedCondition } from './dataplane/types.ts'
+export { eventReasons } from './event-reasons.ts'
 export { defaultSettings, type Settings } from './settings.ts'

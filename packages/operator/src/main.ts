@@ -13,7 +13,7 @@ import {
   served,
   systemClock,
 } from 'kube-control-loop'
-import { createOperator, leaseName } from './app.ts'
+import { createOperator, leaseName, type OperatorOptions } from './app.ts'
 import { defaultSettings } from './settings.ts'
 
 type Address = { host: string; port: number } | undefined
@@ -28,6 +28,9 @@ type Flags = {
   healthProbeBindAddress: Address
   earlyStatusAfter: number
   retryRejectedAfter: number
+  ipamKubeconfig?: string
+  ipamNetworkClass?: string
+  ipamSubnetClass?: string
   logLevel: LogLevel
 }
 
@@ -74,7 +77,15 @@ export function operatorCommand(start: (flags: Flags) => Promise<void>): Command
         '1m',
       ),
     )
+    .option('--ipam-kubeconfig <file>', 'API server of an address service that addresses come from; absent: from Subnets')
+    .option('--ipam-network-class <name>', 'class of the range of a Network at the address service; absent: none is held')
+    .option('--ipam-subnet-class <name>', 'class of the range of a Network in one location; absent: none is held')
     .addOption(new Option('--log-level <level>', 'least level that is logged').choices(levels).default('info'))
+    .hook('preAction', (command) => {
+      const { ipamKubeconfig, ipamNetworkClass, ipamSubnetClass } = command.opts<Flags>()
+      if (ipamKubeconfig === undefined && (ipamNetworkClass ?? ipamSubnetClass) !== undefined)
+        command.error('error: a class of an address service is given, but no --ipam-kubeconfig')
+    })
     .action(start)
 }
 
@@ -97,6 +108,7 @@ async function start(flags: Flags): Promise<void> {
       retryRejectedMs: flags.retryRejectedAfter,
     },
     log,
+    ...ipamOf(flags),
     ...(flags.leaderElect ? { lease: { namespace: flags.leaseNamespace, name: leaseName } } : {}),
     ...(server ? { server } : {}),
   })
@@ -106,6 +118,14 @@ async function start(flags: Flags): Promise<void> {
     log.error({ err: error }, 'nso ended')
     process.exitCode = 1
   }
+}
+
+/** Calls are cut off early: what needs the service says so, and is tried again. */
+function ipamOf({ ipamKubeconfig, ipamNetworkClass, ipamSubnetClass }: Flags): Pick<OperatorOptions, 'ipam'> {
+  if (ipamKubeconfig === undefined) return {}
+  const access = createAccessSource({ clock: systemClock, kubeconfig: ipamKubeconfig })
+  const transport = createHttpTransport({ access, clock: systemClock, userAgent: 'nso/0.1.0', callMs: 15_000 })
+  return { ipam: { transport, classes: { network: ipamNetworkClass, subnet: ipamSubnetClass } } }
 }
 
 if (import.meta.main) await operatorCommand(start).parseAsync()

@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { AddressLease, NetworkContext, NetworkInterface, NetworkInterfaceClaim, Subnet } from '@nso/api'
+import type { Kind } from 'kube-control-loop'
 import { eventually } from 'kube-localplane/testing'
 import { ToyAttachment } from './toy-plane.ts'
 import {
   aClaim,
+  aSubnet,
   claimSays,
   create,
   find,
@@ -176,4 +178,54 @@ test('an interface that is edited while NSO is away and then released keeps its 
   })
   assert.deepEqual(await addressesOf(namespace, 'b'), own)
   assert.deepEqual((await listed(client, AddressLease, namespace)).map(({ metadata }) => metadata.uid).sort(), leases)
+})
+
+test('B48: a range that shrinks, goes, comes back and is doubled: what is held stays, is told as out of range, and goes to nobody else', async () => {
+  const { client } = world
+  const range = (startAddress: string, prefixLength: number) => ({ ...aSubnet('IPv4'), startAddress, prefixLength })
+  const subnet = (name: string, spec: Subnet['spec']) =>
+    create(client, {
+      apiVersion: 'networking.datumapis.com/v1alpha',
+      kind: 'Subnet',
+      metadata: { name, namespace },
+      spec,
+    } as Subnet)
+  // Thirteen claims hold all of a /28, so that most are out of range of a /29.
+  const namespace = await world.place({ families: ['IPv4'], subnets: [range('10.0.0.0', 28)] })
+  const names = Array.from({ length: 13 }, (_, at) => `web-${at}`)
+  await Promise.all(names.map((name) => create(client, aClaim(namespace, name, { ipFamilies: ['IPv4'] }))))
+  const told = await Promise.all(names.map(async (name) => (await ready(namespace, name)).status?.addresses?.[0]?.address ?? ''))
+  assert.equal(new Set(told).size, 13)
+  const outer = names.filter((_, at) => Number(told[at]?.split(/[./]/)[3]) > 7)
+  const says = async (name: string) => {
+    const of = await Promise.all(
+      [NetworkInterfaceClaim, NetworkInterface].map((kind) => find(client, kind as Kind, namespace, name)),
+    )
+    return of.map((one) => (one as NetworkInterface).status?.conditions?.find(({ type }) => type === 'Allocated')?.message ?? '')
+  }
+  const allSay = (what: RegExp, which: readonly string[]) =>
+    eventually(`${which.length} say ${what}`, async () => {
+      for (const message of (await Promise.all(which.map(says))).flat()) assert.match(message, what)
+      return true
+    })
+  await remove(client, Subnet, namespace, 'net-here-0')
+  await allSay(/out of range/, names)
+  await subnet('smaller', range('10.0.0.0', 29))
+  await allSay(/out of range.*10\.0\.0\.(8|9|1\d)/, outer)
+  await allSay(
+    /is allocated\.$/,
+    names.filter((name) => !outer.includes(name)),
+  )
+  await create(client, aClaim(namespace, 'late', { ipFamilies: ['IPv4'] }))
+  await claimSays(client, namespace, 'late', 'Ready', 'False AddressPoolExhausted')
+  await remove(client, Subnet, namespace, 'smaller')
+  await subnet('again', range('10.0.0.0', 28))
+  await allSay(/is allocated\.$/, names)
+  await claimSays(client, namespace, 'late', 'Ready', 'False AddressPoolExhausted')
+  await subnet('overlaps', range('10.0.0.8', 28))
+  await subnet('overlaps-more', range('10.0.0.0', 27))
+  const late = (await ready(namespace, 'late')).status?.addresses?.[0]?.address ?? ''
+  const now = await Promise.all(names.map(async (name) => (await ready(namespace, name)).status?.addresses?.[0]?.address ?? ''))
+  assert.deepEqual(now, told)
+  assert.ok(!told.includes(late), `${late} is held`)
 })

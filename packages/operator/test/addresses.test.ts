@@ -13,12 +13,14 @@ import {
   nsoManifests,
   type Subnet,
 } from '@nso/api'
-import { type ApiRequest, keyFor, type Transport } from 'kube-control-loop'
+import { type ApiRequest, keyFor, type Transport, WriteRaced } from 'kube-control-loop'
 import { type Recorder, scriptTransport, statusAnswer } from 'kube-control-loop/testing'
 import { eventually, sharedPlane, testNamespace } from 'kube-localplane/testing'
 import { createBuiltinAllocator } from '../src/addresses/builtin.ts'
 import { readBlock } from '../src/addresses/cidr.ts'
-import { type AllocatorWorld, allocatorCases } from '../src/addresses/contract.ts'
+import { type AllocatorWorld, allocatorCases, assertRefused } from '../src/addresses/contract.ts'
+import { leaseFor } from '../src/addresses/lease.ts'
+import { leaseCases } from './lease-cases.ts'
 import { aClaim, aContext, anInterface, aSubnet } from './objects.ts'
 import { transportTo, type View, viewOf } from './server.ts'
 import { auditBodies, record } from './support/record.ts'
@@ -88,7 +90,7 @@ function interfaceOf(
   })
 }
 
-for (const each of allocatorCases) {
+for (const each of [...allocatorCases, ...leaseCases]) {
   test(`contract, built-in: ${each.name}`, async () => {
     await using namespace = await testNamespace(plane, 'addresses')
     const { name } = namespace
@@ -102,7 +104,8 @@ for (const each of allocatorCases) {
         return made.allocator
       },
       claim: (claim, spec) => claimIn(name, claim, spec),
-      subnet: (subnet, range, subnetClass) => subnetIn(name, subnet, range, subnetClass),
+      many: 99,
+      range: async (subnet, range, subnetClass) => subnetIn(name, subnet, range, subnetClass),
       interface: interfaceOf,
       held: () => heldIn(first.view, name),
       async lose(allocator, cidr) {
@@ -132,9 +135,10 @@ test('a lease is named after context and address, and says who holds it', async 
     items.map(({ metadata, spec }) => ({ name: metadata.name, owners: metadata.ownerReferences, spec })),
     [
       {
-        name: 'net-here.10-0-0-2',
+        name: 'net.10-0-0-2',
         owners: undefined,
         spec: {
+          network: { name: 'net' },
           networkContext: { name: 'net-here' },
           subnet: { name: 'v4' },
           family: 'IPv4',
@@ -191,7 +195,7 @@ test('B36: a lease that comes and goes before the answer to its POST leaves no r
   const pending = allocator.allocate(request, stop.signal)
   await hold.arrived()
   assert.equal(allocator.reserved, 1)
-  const key = keyFor('net-here.10-0-0-2', namespace.name)
+  const key = keyFor('net.10-0-0-2', namespace.name)
   const lease = await eventually('the lease is seen', () => view.caches.leases.get(key))
   await view.client.remove(AddressLease, lease.metadata, {}, stop.signal)
   await eventually('its end is seen', () => view.caches.leases.get(key) === undefined || undefined)
@@ -203,7 +207,12 @@ test('B36: a lease that comes and goes before the answer to its POST leaves no r
   assert.deepEqual(next.kind === 'allocated' && next.addresses.map(({ cidr }) => cidr), ['10.0.0.2/32'])
 })
 
-test('a fault on one of two leases takes the other back', async () => {
+for (const code of [422, 500]) {
+  test(`one of two leases that is not made (${code}) takes the other back`, () => oneIsNotMade(code))
+}
+
+/** What the API server refuses in words is an answer; a fault that may pass stays one. */
+async function oneIsNotMade(code: number) {
   await using namespace = await testNamespace(plane, 'addresses')
   const script = scriptTransport(asNso)
   const { allocator, view } = await another(namespace.name, script)
@@ -218,13 +227,15 @@ test('a fault on one of two leases takes the other back', async () => {
   script.on({ method: 'POST', path: /addressleases$/, where: isIpv6 }).answer(async () => {
     // The other POST is through by then: what is taken back was really there.
     await eventually('the other lease stands', async () => (await heldIn(view, namespace.name)).length === 1 || undefined)
-    return statusAnswer(422, 'Invalid', 'a policy refuses it', { causes: [{ field: 'spec', message: 'refused' }] })
+    return statusAnswer(code, 'Invalid', 'a policy refuses it', { causes: [{ field: 'spec', message: 'refused' }] })
   })
-  await assert.rejects(allocator.allocate(request, stop.signal), /a policy refuses it/)
+  const pending = allocator.allocate(request, stop.signal)
+  if (code === 500) await assert.rejects(pending, /a policy refuses it/)
+  else assertRefused(await pending, 'AllocationFailed', /a policy refuses it/)
   assert.deepEqual(await heldIn(view, namespace.name), [])
   assert.equal(allocator.reserved, 0)
   assert.equal((await allocator.allocate(request, stop.signal)).kind, 'allocated')
-})
+}
 
 test('a POST whose answer never came is found by the release, though no event has told of it', async () => {
   await using namespace = await testNamespace(plane, 'addresses')
@@ -275,7 +286,7 @@ test('two controllers that find one lease missing share one POST', async () => {
   const given = {
     interface: interfaceOf(claim, ['10.0.0.2/32']),
     context: aContext({ metadata: { namespace: namespace.name } }),
-    subnets: [],
+    subnets: [subnetIn(namespace.name, 'v4', '10.0.0.0/24')],
   }
   const answers = await Promise.all([allocator.verify(given, stop.signal), allocator.verify(given, stop.signal)])
   assert.deepEqual(answers, [{ kind: 'standing' }, { kind: 'standing' }])
@@ -296,4 +307,76 @@ test('a retained interface that a later claim holds keeps the addresses of the f
   assert.deepEqual(await heldIn(view, namespace.name), cidrs)
   await allocator.releaseInterface(again, stop.signal)
   assert.deepEqual(await heldIn(view, namespace.name), [])
+})
+
+test('B48: an address that no Subnet of the context contains any more is told as out of range, and stands', async () => {
+  await using namespace = await testNamespace(plane, 'addresses')
+  const { allocator, view } = await another(namespace.name)
+  const context = aContext({ metadata: { namespace: namespace.name } })
+  const wide = [subnetIn(namespace.name, 'v4', '10.0.0.0/28')]
+  const claim = claimIn(namespace.name, 'a')
+  const nic = interfaceOf(claim, ['::ffff:10.0.0.10'])
+  const verified = (given: { context: typeof context | undefined; subnets: readonly Subnet[] }) =>
+    allocator.verify({ interface: nic, ...given }, stop.signal)
+  assert.deepEqual(await verified({ context, subnets: wide }), { kind: 'standing' })
+  const outside = { kind: 'standing', outOfRange: ['::ffff:10.0.0.10'] }
+  assert.deepEqual(await verified({ context, subnets: [subnetIn(namespace.name, 'v4', '10.0.0.0/29')] }), outside)
+  assert.deepEqual(await verified({ context, subnets: [] }), outside)
+  assert.deepEqual(await verified({ context: undefined, subnets: [] }), { kind: 'standing' }, 'nothing is known of its Subnets')
+  assert.deepEqual(await heldIn(view, namespace.name), ['10.0.0.10/32'])
+})
+
+test('B48: two contexts of one network whose Subnets overlap never hand out one address twice, two networks do', async () => {
+  await using namespace = await testNamespace(plane, 'addresses')
+  const [here, there] = await Promise.all([another(namespace.name), another(namespace.name)])
+  const at = (name: string, network: string) =>
+    aContext({ metadata: { name, namespace: namespace.name }, spec: { network: { name: network }, location: { name: 'x' } } })
+  const subnetOf = (context: string) => {
+    const subnet = subnetIn(namespace.name, `${context}-v4`, '10.0.0.0/28')
+    return { ...subnet, spec: { ...subnet.spec, networkContext: { name: context } } }
+  }
+  const ask = async (by: typeof here, network: string, context: string, n: number) => {
+    const claim = claimIn(namespace.name, `${context}-${n}`, { network: { name: network } })
+    const request = { claim, context: at(context, network), subnets: [subnetOf(context)], wants: [ipv4] }
+    for (let tries = 0; tries < 50; tries += 1) {
+      const answer = await by.allocator.allocate(request, stop.signal).catch((error: unknown) => {
+        if (!(error instanceof WriteRaced)) throw error
+      })
+      if (answer) return answer.kind === 'allocated' ? answer.addresses.map(({ cidr }) => cidr) : [answer.reason]
+    }
+    throw new Error('fifty lost races in a row')
+  }
+  const asked = Array.from({ length: 8 }, (_, n) => [ask(here, 'net', 'net-here', n), ask(there, 'net', 'net-there', n)])
+  const answers = (await Promise.all(asked.flat())).flat()
+  const addresses = answers.filter((one) => one.startsWith('10.'))
+  assert.equal(addresses.length, 13)
+  assert.equal(new Set(addresses).size, 13)
+  assert.deepEqual(new Set(answers.filter((one) => !one.startsWith('10.'))), new Set(['AddressPoolExhausted']))
+  const others = await Promise.all(Array.from({ length: 13 }, (_, n) => ask(here, 'other', 'other-here', n)))
+  assert.deepEqual(new Set(others.flat()), new Set(addresses))
+})
+
+test('a lease made by hand whose name and address differ keeps both, and holds up nobody', async () => {
+  await using namespace = await testNamespace(plane, 'addresses')
+  const { allocator, view } = await another(namespace.name)
+  const context = aContext({ metadata: { namespace: namespace.name } })
+  const odd = leaseFor(
+    { network: 'net', context: context.metadata, unit: readBlock('10.0.0.2') ?? assert.fail() },
+    { claimName: 'hand', claimUID: 'hand', request: ipv4 },
+  )
+  const made = { ...odd, spec: { ...odd.spec, address: '10.0.0.4/32' } }
+  await view.client.create(AddressLease, made, { fieldManager: managers.claim }, stop.signal)
+  await eventually('it is seen', () => [...view.caches.leases.values()].length === 1)
+  const subnets = [subnetIn(namespace.name, 'v4', '10.0.0.0/29')]
+  const answers = []
+  for (const name of ['a', 'b', 'c', 'd']) {
+    answers.push(await allocator.allocate({ claim: claimIn(namespace.name, name), context, subnets, wants: [ipv4] }, stop.signal))
+  }
+  assert.deepEqual(
+    answers
+      .map((answer) => (answer.kind === 'allocated' ? answer.addresses.map(({ cidr }) => cidr).join() : answer.reason))
+      .sort(),
+    ['10.0.0.3/32', '10.0.0.5/32', '10.0.0.6/32', 'AddressPoolExhausted'],
+  )
+  assert.equal(allocator.reserved, 0)
 })

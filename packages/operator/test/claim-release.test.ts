@@ -115,6 +115,14 @@ test('B42: Retain keeps interface and addresses for the next claim, and gives th
   await gone(client, NetworkInterfaceClaim, namespace, 'web-0')
   await remove(client, NetworkInterface, namespace, 'web-0')
   await nothingLeft(namespace)
+
+  // Name, address and range are free: for another policy, which gives them back at once, and for the end of the range.
+  await create(client, aClaim(namespace, 'web-0'))
+  await ready(namespace, 'web-0')
+  await remove(client, NetworkInterfaceClaim, namespace, 'web-0')
+  await nothingLeft(namespace)
+  await remove(client, Subnet, namespace, 'net-here-0')
+  await gone(client, Subnet, namespace, 'net-here-0')
 })
 
 test('a retained interface is not taken before its attachment is gone', async () => {

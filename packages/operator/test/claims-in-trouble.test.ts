@@ -20,6 +20,7 @@ import { passed, passesOf, total } from './support/at-rest.ts'
 import { ToyAttachment } from './toy-plane.ts'
 import {
   aClaim,
+  aSubnet,
   claimSays,
   create,
   find,
@@ -389,7 +390,66 @@ test('B53: an hour of settled claims, woken again and again: no event at all', a
   assert.deepEqual((await eventsIn(namespace)).items, [])
 })
 
-type StoredEvent = { note?: string; regarding?: { name?: string } }
+/** `Warning AddressAllocationRejected NetworkInterfaceClaim web-0`, each as often as it is stored. */
+async function toldIn(namespace: string): Promise<string[]> {
+  const { items } = await eventsIn(namespace)
+  return items.map(({ type, reason, regarding }) => `${type} ${reason} ${regarding?.kind} ${regarding?.name}`).sort()
+}
+
+async function tells(namespace: string, want: readonly string[]): Promise<void> {
+  await eventually('the events are stored', async () => (await toldIn(namespace)).length >= want.length)
+  assert.deepEqual(await toldIn(namespace), [...want].sort())
+}
+
+test('B53: claims that are turned away for an hour, by two processes, and are served at last: one Warning and one Normal event each', async () => {
+  const namespace = await world.place()
+  const clock = createManualClock(new Date())
+  const first = await turnAway(namespace, clock, 3)
+  const warnings = namesOf(3).map((name) => `Warning AddressAllocationRejected NetworkInterfaceClaim ${name}`)
+  await tells(namespace, warnings)
+  await first.nso.stop()
+  const second = await begin(namespace, { clock })
+  await passed(second.nso.operator, claimPasses, 0, 3)
+  for (let minute = 0; minute < 60; minute += 1) await tryAgain(second, clock, 3)
+  assert.deepEqual(second.written(), [])
+  await create(world.client, subnetOfClass(namespace, 'none-such'))
+  await Promise.all(namesOf(3).map((name) => ready(namespace, name)))
+  const served = [...warnings, ...namesOf(3).map((name) => `Normal Bound NetworkInterfaceClaim ${name}`)]
+  await tells(namespace, served)
+  await second.nso.stop()
+  const third = await begin(namespace, { clock })
+  await passed(third.nso.operator, claimPasses, 0, 3)
+  await passed(third.nso.operator, 'networkinterface', 0, 3)
+  assert.deepEqual(third.written(), [])
+  assert.deepEqual(await toldIn(namespace), served.toSorted())
+})
+
+test('what happens to a retained interface, and to a claim whose interface somebody deletes, is told once each', async () => {
+  const { client } = world
+  const namespace = await world.place()
+  await begin(namespace)
+  const spec = { reclaimPolicy: 'Retain' as const }
+  await create(client, aClaim(namespace, 'web-0', spec))
+  await create(client, aClaim(namespace, 'web-1'))
+  await Promise.all(['web-0', 'web-1'].map((name) => ready(namespace, name)))
+  assert.deepEqual(await toldIn(namespace), [])
+  await remove(client, NetworkInterfaceClaim, namespace, 'web-0')
+  const released = ['Normal Released NetworkInterface web-0']
+  await tells(namespace, released)
+  await create(client, aClaim(namespace, 'web-0', spec))
+  await ready(namespace, 'web-0')
+  const taken = [...released, 'Normal Bound NetworkInterface web-0']
+  await tells(namespace, taken)
+  world.toy.behave({ letsGo: false })
+  await remove(client, NetworkInterface, namespace, 'web-1')
+  await claimSays(client, namespace, 'web-1', 'Bound', 'Unknown Pending')
+  world.toy.behave({ letsGo: true })
+  await ready(namespace, 'web-1')
+  const rebuilt = ['Warning InterfaceLost NetworkInterfaceClaim web-1', 'Normal Bound NetworkInterfaceClaim web-1']
+  await tells(namespace, [...taken, ...rebuilt])
+})
+
+type StoredEvent = { type?: string; reason?: string; note?: string; regarding?: { kind?: string; name?: string } }
 async function eventsIn(namespace: string): Promise<{ items: StoredEvent[] }> {
   const answer = await world.plane.connection.must({ path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events` })
   return answer as { items: StoredEvent[] }
@@ -428,3 +488,29 @@ function subnetOfClass(namespace: string, subnetClass: string): Subnet {
     },
   }
 }
+
+test('B44: a claim of two families whose IPv6 pool is empty holds nothing and has no interface, however often it is tried; both come with the space', async () => {
+  const { client } = world
+  const full = { ...aSubnet('IPv6'), prefixLength: 128 }
+  const namespace = await world.place({ families: ['IPv4', 'IPv6'], subnets: [aSubnet('IPv4'), full] })
+  const { nso, script } = await begin(namespace, { settings: { retryRejectedMs: 10 } })
+  await create(client, aClaim(namespace, 'holds'))
+  await ready(namespace, 'holds')
+  const held = async () =>
+    (await listed(client, AddressLease, namespace)).map(({ spec }) => [spec.holder.claimName, spec.holder.family])
+  const before = await passesOf(nso.operator, claimPasses)
+  await create(client, aClaim(namespace, 'web-0', { ipFamilies: ['IPv4', 'IPv6'] }))
+  const refused = await claimSays(client, namespace, 'web-0', 'Bound', 'False AddressPoolExhausted')
+  assert.match(refused.status?.conditions?.find(({ type }) => type === 'Bound')?.message ?? '', /IPv6/)
+  await eventually('it was tried twenty times', async () => (await passesOf(nso.operator, claimPasses)) >= before + 20)
+  assert.deepEqual(await held(), [['holds', 'IPv6']])
+  assert.equal(script.sent({ method: 'POST', path: leases }).length, 1, 'no address was taken and given back either')
+  assert.equal(await find(client, NetworkInterface, namespace, 'web-0'), undefined)
+  const more = { apiVersion: 'networking.datumapis.com/v1alpha', kind: 'Subnet', metadata: { name: 'more', namespace } }
+  await create(client, { ...more, spec: { ...aSubnet('IPv6'), startAddress: 'fd20:0:0:2::' } } as Subnet)
+  const told = (await ready(namespace, 'web-0')).status?.addresses?.map(({ family }) => family)
+  assert.deepEqual(told, ['IPv4', 'IPv6'])
+  const both = (await listed(client, AddressLease, namespace)).filter(({ spec }) => spec.holder.claimName === 'web-0')
+  assert.deepEqual(both.map(({ spec }) => spec.holder.family).sort(), ['IPv4', 'IPv6'])
+  assert.equal(new Set(both.map(({ spec }) => spec.holder.claimUID)).size, 1)
+})

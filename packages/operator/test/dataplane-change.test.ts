@@ -159,7 +159,7 @@ describe('what a DataPlane offers', () => {
     const tap = await claimSays(life.world.client, namespace, 'tap', 'Ready', 'False AttachmentModeNotSupported')
     assert.match(
       tap?.status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '',
-      /^DataPlane narrow does not offer attachment mode Hypervisor; it offers Netns\.$/,
+      /^DataPlane narrow does not offer attachment mode Hypervisor; it offers Netns: ask for another mode .*\.$/,
     )
     await claimSays(life.world.client, namespace, 'v4', 'Bound', 'False AddressFamilyNotSupported')
     for (const kind of [NetworkInterface, AddressLease, ToyAttachment]) {
@@ -204,7 +204,7 @@ describe('what a DataPlane offers', () => {
     await planeSays('contract', 'False ContractUnsupported', /^Contract v9 is not known; this NSO knows v1: install a newer NSO/)
     await create(life.world.client, aClaim(namespace, 'web-1'))
     const waiting = await claimSays(life.world.client, namespace, 'web-1', 'Prepared', 'False NoDataPlane')
-    assert.match(preparedOf(waiting), /location here: DataPlane contract is not accepted; its condition Accepted says why$/)
+    assert.match(preparedOf(waiting), /location here: DataPlane contract is not accepted: see its condition Accepted$/)
     await eventuallyAnEvent('contract', 'ContractUnsupported')
     await merge(life.world.client, NetworkContext, namespace, 'net-here', { spec: { mtu: 1300 } })
     await eventually('its attachment follows', async () => (await attachmentOf(namespace))?.spec.mtu === 1300)

@@ -83,7 +83,10 @@ describe('a DataPlane that is deleted while it serves', () => {
 
     await create(life.world.client, aClaim(namespace, 'late'))
     const late = await claimSays(life.world.client, namespace, 'late', 'Prepared', 'False NoDataPlane')
-    assert.match(preparedOf(late), /location here: DataPlane going is being deleted and takes no new interface$/)
+    assert.match(
+      preparedOf(late),
+      /location here: DataPlane going is being deleted and takes no new interface: install another for the location$/,
+    )
     assert.equal(await attachmentOf(namespace, 'late'), undefined)
     assert.equal(said(await find(life.world.client, NetworkInterfaceClaim, namespace, 'web-0'), 'Ready'), 'True Ready')
 

@@ -129,7 +129,7 @@ describe('A report against the contract', () => {
       says: 'False with a reason that is no word',
       status: (at) => told(at, { status: 'False', reason: 'it is so' }),
       prepared: 'False ContractViolation',
-      message: /as told$/,
+      message: /as told: tell the makers of the data plane$/,
     },
     {
       name: 'odd-message',

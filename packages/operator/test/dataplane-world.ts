@@ -17,6 +17,7 @@ import { type Plane, startPlane } from 'kube-localplane'
 import { eventually } from 'kube-localplane/testing'
 import { type Caches, createCaches } from '../src/caches.ts'
 import { createDataPlanes, type DataPlaneModule } from '../src/dataplane/index.ts'
+import { noteOf } from '../src/events.ts'
 import { auditBodies, record } from './support/record.ts'
 
 export type World = {
@@ -71,6 +72,7 @@ export async function startControllers(plane: Plane): Promise<World> {
     environment: manager.writers,
     caches,
     recordEvent: manager.events.record,
+    tell: (about, happening) => manager.events.record(about, noteOf(happening)),
     createCache: (kind, options = {}, reflector = {}) => createCache(manager.client, kind, options, { ...parts, reflector }),
   })
   for (const controller of module.controllers) manager.add(controller)

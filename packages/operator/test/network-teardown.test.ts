@@ -81,6 +81,40 @@ test('the hold ends with the last interface, on every location, and only on the 
   assert.equal(running.errors, 0)
 })
 
+test('several contexts of one network, of locations delivered or only configured: each is held by its own interfaces, a going one by no new ones', async () => {
+  await using namespace = await testNamespace(world.plane, 'network')
+  await using running = await world.system(namespace.name)
+  await world.create(ServingLocation, location('dfw'))
+  await world.create(Network, network(namespace.name, 'net'))
+  await world.readyContext(namespace.name, 'net-dfw')
+  // The locations of these two are nowhere delivered, as where a setting tells the location.
+  for (const name of ['lhr', 'sea']) {
+    const metadata = { namespace: namespace.name, name: `net-${name}`, finalizers: name === 'sea' ? ['test/keep'] : [] }
+    await world.create(NetworkContext, aContext({ metadata, spec: { location: { name } } }))
+    await world.readyContext(namespace.name, `net-${name}`)
+  }
+  const find = (name: string) => world.find(NetworkContext, namespace.name, name)
+  const isHeld = async (name: string) => (await find(name))?.metadata.finalizers?.includes(finalizers.contextInUse) ?? false
+  const make = (name: string, at: string) =>
+    makeInterface({ metadata: { namespace: namespace.name, name, finalizers: [], labels: { [labels.location]: at } } })
+  const going = await find('net-sea')
+  assert.ok(going)
+  await world.remove(going, NetworkContext)
+  await eventually('it has no Subnet any more', async () => {
+    const left = (await find('net-sea'))?.metadata.finalizers
+    return left?.join() === 'test/keep' || undefined
+  })
+  const nics = [await make('at-dfw', 'dfw'), await make('at-lhr', 'lhr'), await make('at-sea', 'sea')]
+  for (const name of ['net-dfw', 'net-lhr']) await eventually(`${name} is held`, async () => (await isHeld(name)) || undefined)
+  await eventually('nothing is left to do', () => running.idle() || undefined)
+  assert.equal(await isHeld('net-sea'), false)
+  for (const nic of nics) await world.remove(nic, NetworkInterface)
+  for (const name of ['net-dfw', 'net-lhr'])
+    await eventually(`${name} is not held any more`, async () => !(await isHeld(name)) || undefined)
+  await world.client.jsonPatch(NetworkContext, going.metadata, [{ op: 'remove', path: '/metadata/finalizers' }], by, forever)
+  assert.equal(running.errors, 0)
+})
+
 test('a cache that lost sight of a location or an interface takes nothing away', async () => {
   await using namespace = await testNamespace(world.plane, 'network')
   await using running = await world.system(namespace.name)

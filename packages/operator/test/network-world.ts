@@ -20,6 +20,7 @@ import { eventually } from 'kube-localplane/testing'
 import { type Block, overlaps, readBlock } from '../src/addresses/cidr.ts'
 import type { Caches } from '../src/caches.ts'
 import { createNetworkControllers } from '../src/network/index.ts'
+import type { RangeService } from '../src/network/range-claim.ts'
 import { transportTo, viewOf } from './server.ts'
 import { auditBodies, record } from './support/record.ts'
 
@@ -35,8 +36,11 @@ export type System = AsyncDisposable & {
   idle(): boolean
 }
 
+/** Makes what a process has for an address service, and follows it until the signal. */
+export type WithRanges = (script: Transport, signal: AbortSignal) => Promise<RangeService>
+
 /** The controllers as one process would run them, over a transport of their own, until disposed. */
-export async function startSystem(namespace: string, over: Transport): Promise<System> {
+export async function startSystem(namespace: string, over: Transport, withRanges?: WithRanges): Promise<System> {
   const stop = new AbortController()
   const script = scriptTransport(over)
   let races = 0
@@ -58,7 +62,13 @@ export async function startSystem(namespace: string, over: Transport): Promise<S
     queue: () => ({ added() {}, depth() {}, waited() {}, worked() {}, retried() {} }),
   }
   const parts = { clock: systemClock, jitter: Math.random, log: silentLogger, metrics }
-  const controllers = createNetworkControllers({ ...view, clock: systemClock, standalone: true })
+  const ranges = await withRanges?.(script, stop.signal)
+  const controllers = createNetworkControllers({
+    ...view,
+    clock: systemClock,
+    standalone: true,
+    ...(ranges ? { ranges } : {}),
+  })
   const loops: Loop[] = controllers.map((controller) => createLoop(controller, parts))
   const running = loops.map((loop) => loop.run(stop.signal, stop.signal))
   return {
@@ -89,7 +99,7 @@ export type World = AsyncDisposable & {
   readonly client: Client
   /** What the controllers may do: NSO's own account. */
   readonly asNso: Transport
-  system(namespace: string, over?: Transport): Promise<System>
+  system(namespace: string, over?: Transport, withRanges?: WithRanges): Promise<System>
   /** As a user sends it: without what only the server sets. */
   create<S, T>(kind: Kind<S, T>, object: KubeObject<S, T>): Promise<KubeObject<S, T>>
   remove<S, T>(object: KubeObject<S, T>, kind: Kind<S, T>): Promise<void>
@@ -116,7 +126,7 @@ export async function startWorld(): Promise<World> {
     recorder,
     client,
     asNso,
-    system: (namespace, over = asNso) => startSystem(namespace, over),
+    system: (namespace, over = asNso, withRanges) => startSystem(namespace, over, withRanges),
     create(kind, object) {
       const { uid: _, resourceVersion: __, generation: ___, ...metadata } = object.metadata
       return client.create(kind, { ...object, metadata }, by, forever)

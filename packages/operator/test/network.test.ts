@@ -247,7 +247,7 @@ test('names that no label can carry are no hindrance, and one that no object can
       ? world.find(Network, namespace.name, endless)
       : undefined,
   )
-  assert.match(condition(told, 'Ready')?.message ?? '', /No NetworkContext can be named n+-l+: longer than 253 characters/)
+  assert.match(condition(told, 'Ready')?.message ?? '', /No NetworkContext can be named n+-l+, longer than 253 characters/)
   await eventually('nothing is left to do', () => running.idle() || undefined)
   assert.equal(running.errors, 0)
   await world.assertAtRest(namespace.name)

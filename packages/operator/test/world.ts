@@ -20,7 +20,7 @@ import {
 import type { Recorder } from 'kube-control-loop/testing'
 import { type AuditEntry, type Plane, readAudit, startPlane, tailAudit } from 'kube-localplane'
 import { eventually, testNamespace } from 'kube-localplane/testing'
-import { createOperator, type Operator } from '../src/app.ts'
+import { createOperator, type IpamOptions, type Operator } from '../src/app.ts'
 import type { Settings } from '../src/settings.ts'
 import { auditBodies, record } from './support/record.ts'
 import { startToyPlane, type ToyPlane, toyManifests, toyUser } from './toy-plane.ts'
@@ -35,6 +35,8 @@ export type StartOptions = {
   log?: Logger
   /** Absent: the system's. */
   clock?: Clock
+  /** Absent: addresses come from Subnets. */
+  ipam?: IpamOptions
 }
 
 export type World = {
@@ -113,6 +115,7 @@ async function startNso(plane: Plane, given: StartOptions): Promise<Running> {
     settings: { location, networkControllers: false, ...given.settings },
     drainMs: 50,
     ...(given.clock ? { clock: given.clock } : {}),
+    ...(given.ipam ? { ipam: given.ipam } : {}),
     log: given.log ?? createLogger({ name: 'nso', level: process.env.TEST_LOG === 'debug' ? 'debug' : 'error' }),
   })
   const stop = new AbortController()

@@ -14,6 +14,8 @@ export type EventNote = {
   /** One sentence for people; the same each time. Cut at 1 kB. */
   note: string
   related?: KubeObject
+  /** Whatever the note, it is one series with others that are equal otherwise, and the first note stays (as KEP-383 has it). */
+  noteVaries?: boolean
 }
 
 type Reference = { apiVersion: string; kind: string; name: string; namespace?: string; uid?: string; resourceVersion?: string }

@@ -120,6 +120,16 @@ test('recording never waits and never throws, whatever the server says; what fai
   await world.end()
 })
 
+test('what varies in its note is one series with the first note, where its reporter says so', async () => {
+  const world = setUp()
+  for (const text of ['a is full', 'b is full']) world.recorder.record(widget('a'), { ...note, note: text, noteVaries: true })
+  for (const text of ['c is full', 'd is full']) world.recorder.record(widget('b'), { ...note, note: text })
+  await turns()
+  const notes = world.posts().map((body) => body.note)
+  assert.deepEqual(notes, ['a is full', 'c is full', 'd is full'])
+  await world.end()
+})
+
 test('flush waits for what is queued, but not for ever', async () => {
   const world = setUp()
   const held = world.script.on({ method: 'POST' }).hold()

@@ -144,7 +144,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         event.type,
         event.reason,
         event.action,
-        event.note,
+        event.noteVaries ? undefined : event.note,
         event.related?.metadata.uid,
       ])
       prune()

@@ -69,6 +69,8 @@ export type Manager = {
     recordEvent: EventRecorder['record']
     classify?: Classify
   }
+  /** Of the connection to another server: lets no write out either unless this process leads. */
+  fence(transport: Transport): Transport
   /** Makes a cache and follows it while the process runs, from now on if it does already. */
   cache<S, T>(kind: Kind<S, T>, options?: CacheOptions<S, T>): FollowedCache<S, T>
   /** Ends one cache that `cache` made. */
@@ -104,7 +106,9 @@ type Tools = { clock: Clock; jitter: Jitter; log: Logger; metrics: Metrics }
 function connect(options: ManagerOptions, { clock, jitter, log, metrics }: Tools) {
   const { transport, identity, name } = options
   const common = { clock, jitter, metrics: metrics.client, host: name }
-  if (!options.lease) return { client: createClient(transport, common), elector: undefined }
+  if (!options.lease) {
+    return { client: createClient(transport, common), elector: undefined, fence: (other: Transport) => other }
+  }
   const { namespace, name: leaseName, ...terms } = options.lease
   const elector = createElector({
     ...{ ...terms, clock, jitter, log, identity },
@@ -113,8 +117,8 @@ function connect(options: ManagerOptions, { clock, jitter, log, metrics }: Tools
     lease: { namespace, name: leaseName },
     fieldManager: name,
   })
-  const fenced = fenceWrites(transport, { mayWrite: elector.mayWrite, term: elector.term })
-  return { client: createClient(fenced, common), elector }
+  const fence = (other: Transport) => fenceWrites(other, { mayWrite: elector.mayWrite, term: elector.term })
+  return { client: createClient(fence(transport), common), elector, fence }
 }
 
 /** Puts a process together; nothing happens before `run`. */
@@ -122,7 +126,7 @@ export function createManager(options: ManagerOptions): Manager {
   const { clock = systemClock, jitter = Math.random, log = createLogger({ name: options.name }) } = options
   const metrics = options.metrics ?? createMetrics({ prefix: options.metricPrefix })
   const tools: Tools = { clock, jitter, log, metrics }
-  const { client, elector } = connect(options, tools)
+  const { client, elector, fence } = connect(options, tools)
   const registry = createWriteRegistry()
   const events = createEventRecorder({
     ...{ client, clock, log, metrics: metrics.events, fieldManager: options.name },
@@ -150,7 +154,7 @@ export function createManager(options: ManagerOptions): Manager {
   }
 
   return {
-    ...{ client, metrics, events, log, clock, registry },
+    ...{ client, metrics, events, log, clock, registry, fence },
     writers: {
       client,
       metrics,

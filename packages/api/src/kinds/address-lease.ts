@@ -10,7 +10,7 @@ export const AddressLease = defineKind({
   version,
   kind: 'AddressLease',
   plural: 'addressleases',
-  description: 'An address or block in a network context that one claim holds. Its name is the lock.',
+  description: 'An address or block of a network that one claim holds. Its name is the lock.',
   columns: [
     { name: 'Address', type: 'string', jsonPath: '.spec.address' },
     { name: 'Context', type: 'string', jsonPath: '.spec.networkContext.name' },
@@ -20,6 +20,7 @@ export const AddressLease = defineKind({
   ],
   spec: record(
     {
+      network: nameRef('The network, in which no other lease holds the address.', { minLength: 1, maxLength: 253 }),
       networkContext: nameRef('The context whose range the address is from.', { minLength: 1, maxLength: 253 }),
       subnet: optional(nameRef('The subnet that the address is from.', { minLength: 1, maxLength: 253 })),
       family: addressFamily('Family of the address.'),

@@ -42,6 +42,9 @@ export const NetworkContext = defineKind({
     conditionColumn('Ready', 'Ready'),
     conditionColumn('Reason', 'Ready', 'reason'),
     { name: 'IPv6Subnet', type: 'string', jsonPath: '.status.ipam.ipv6SubnetRef.name' },
+    { name: 'Network', type: 'string', jsonPath: '.spec.network.name', priority: 1 },
+    { name: 'Location', type: 'string', jsonPath: '.spec.location.name', priority: 1 },
+    { name: 'IPFamilies', type: 'string', jsonPath: '.spec.ipFamilies', priority: 1 },
   ],
   spec: record(
     {

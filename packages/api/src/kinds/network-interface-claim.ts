@@ -34,6 +34,8 @@ export const NetworkInterfaceClaim = defineKind({
     { name: 'Interface', type: 'string', jsonPath: '.status.networkInterfaceRef.name' },
     conditionColumn('Ready', 'Ready'),
     conditionColumn('Reason', 'Ready', 'reason'),
+    { name: 'Address', type: 'string', jsonPath: '.status.addresses[0].address', priority: 1 },
+    { name: 'Reclaim', type: 'string', jsonPath: '.spec.reclaimPolicy', priority: 1 },
   ],
   spec: record(
     {

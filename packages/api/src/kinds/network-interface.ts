@@ -30,6 +30,9 @@ export const NetworkInterface = defineKind({
     conditionColumn('Allocated', 'Allocated'),
     conditionColumn('Prepared', 'Prepared'),
     conditionColumn('Programmed', 'Programmed'),
+    { name: 'Address', type: 'string', jsonPath: '.spec.addresses[0].address', priority: 1 },
+    { name: 'Reclaim', type: 'string', jsonPath: '.spec.reclaimPolicy', priority: 1 },
+    { name: 'Attachment', type: 'string', jsonPath: '.status.attachmentRef.kind', priority: 1 },
   ],
   spec: record(
     {

@@ -14,6 +14,9 @@ export const Subnet = defineKind({
     conditionColumn('Reason', 'Ready', 'reason'),
     { name: 'Start Address', type: 'string', jsonPath: '.status.startAddress' },
     { name: 'Prefix Length', type: 'integer', jsonPath: '.status.prefixLength' },
+    { name: 'Context', type: 'string', jsonPath: '.spec.networkContext.name', priority: 1 },
+    { name: 'Class', type: 'string', jsonPath: '.spec.subnetClass', priority: 1 },
+    { ...conditionColumn('Allocated', 'Allocated'), priority: 1 },
   ],
   spec: record(
     {

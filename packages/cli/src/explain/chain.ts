@@ -87,7 +87,7 @@ export function chainOf(snapshot: Snapshot, target: Target): Chain {
     network: networkName === undefined ? undefined : within(Network, networkName),
     context: contextIs === undefined ? undefined : within(NetworkContext, contextIs),
     subnets: subnetsOf(snapshot, namespace, contextIs),
-    leases: leasesOf(snapshot, { namespace, nic: nic.object, claim: claim?.wanted.name, context: contextIs }),
+    leases: leasesOf(snapshot, { namespace, nic: nic.object, claim: claim?.wanted.name }),
     locations,
   }
 }
@@ -168,10 +168,11 @@ function subnetsOf(snapshot: Snapshot, namespace: string, context: string | unde
   )
 }
 
-type Addressed = { namespace: string; nic: KubeObject | undefined; claim: string | undefined; context: string | undefined }
+type Addressed = { namespace: string; nic: KubeObject | undefined; claim: string | undefined }
 
-function leasesOf(snapshot: Snapshot, { namespace, nic, claim, context }: Addressed): Link[] {
-  const names = context === undefined ? [] : addressesOf(nic).flatMap((address) => addressLeaseName(context, address) ?? [])
+function leasesOf(snapshot: Snapshot, { namespace, nic, claim }: Addressed): Link[] {
+  const network = textAt(nic?.spec, 'network', 'name')
+  const names = network === undefined ? [] : addressesOf(nic).flatMap((address) => addressLeaseName(network, address) ?? [])
   if (names.length > 0) return names.map((name) => linkTo(snapshot, AddressLease, own, { namespace, name }))
   if (claim === undefined) return []
   const standing = byName(listOf<AddressLease>(snapshot, AddressLease, namespace))

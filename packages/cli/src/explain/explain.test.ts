@@ -143,14 +143,14 @@ test('an address without a lease, and one that is held for another claim', () =>
   const { beside } = explained((w) => {
     Object.assign(w.nic?.spec ?? {}, { addresses: [{ address: '10.0.0.5/32' }, { address: '10.0.0.6/32' }] })
     const spec = { address: '10.0.0.6/32', holder: { claimName: 'other' } }
-    w.extra = stored({ kind: 'AddressLease', name: 'net-here.10-0-0-6', spec })
+    w.extra = stored({ kind: 'AddressLease', name: 'net.10-0-0-6', spec })
   })
   const leases = beside.filter(({ role }) => role === 'address lease')
   assert.deepEqual(
     leases.map(({ name, state, notes }) => [name, state, notes.at(-1)]),
     [
-      ['net-here.10-0-0-5', 'not known', 'no AddressLease of namespace default is in the dump'],
-      ['net-here.10-0-0-6', 'stands', 'held by claim other, which this interface is not for'],
+      ['net.10-0-0-5', 'not known', 'no AddressLease of namespace default is in the dump'],
+      ['net.10-0-0-6', 'stands', 'held by claim other, which this interface is not for'],
     ],
   )
 })

@@ -25,6 +25,7 @@ const interfaces = [
   'AddressFamilyMissing',
   'AddressClassMissing',
   'ReclaimPolicyMismatch',
+  'InterfaceRefused',
 ]
 
 const api = 'networking.datumapis.com/v1alpha'

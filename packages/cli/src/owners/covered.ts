@@ -17,13 +17,6 @@ function typeIn(key: string): string | undefined {
   }
 }
 
-/** Types of the conditions of which the entry covers any part. */
-export function conditionTypes({ fieldsV1 }: ManagedFieldsEntry): string[] {
-  const conditions = pick(fieldsV1, 'f:status', 'f:conditions')
-  if (!isFields(conditions)) return []
-  return Object.keys(conditions).flatMap((key) => (key.startsWith('k:') ? (typeIn(key) ?? []) : []))
-}
-
 /** Whether it covers the list of conditions as one value, as an entry from before the list was a map by type does. */
 export function coversWholeList({ fieldsV1 }: ManagedFieldsEntry): boolean {
   const conditions = pick(fieldsV1, 'f:status', 'f:conditions')

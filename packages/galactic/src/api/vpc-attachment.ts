@@ -11,7 +11,7 @@ import {
   setOnce,
   text,
 } from 'kube-control-loop'
-import { attachmentModes, cidrs, filled, group, identifier, mtu, version } from './group.ts'
+import { age, attachmentModes, cidrs, filled, group, identifier, mtu, version } from './group.ts'
 
 const egress = record(
   {
@@ -43,6 +43,13 @@ export const VPCAttachment = defineKind({
   kind: 'VPCAttachment',
   plural: 'vpcattachments',
   description: 'One interface on a virtual network.',
+  columns: [
+    { ...age, name: 'Age' },
+    { name: 'VPC', type: 'string', jsonPath: '.spec.vpc.name', priority: 1 },
+    { name: 'Node', type: 'string', jsonPath: '.status.node', priority: 1 },
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status', priority: 1 },
+    { name: 'Programmed', type: 'string', jsonPath: '.status.conditions[?(@.type=="Programmed")].status', priority: 1 },
+  ],
   spec: record(
     {
       vpc: nameRef('The network that the interface is on.', { minLength: 1 }),

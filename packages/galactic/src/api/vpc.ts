@@ -1,5 +1,5 @@
 import { conditions, defineKind, immutable, int64, list, type ObjectOf, optional, record, setOnce, text } from 'kube-control-loop'
-import { group, identifier, version } from './group.ts'
+import { age, group, identifier, version } from './group.ts'
 
 /** A virtual network. Its identifier is given here, once. */
 export const VPC = defineKind({
@@ -11,6 +11,7 @@ export const VPC = defineKind({
   columns: [
     { name: 'VPC', type: 'string', jsonPath: '.status.vpc' },
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { ...age, name: 'Age', priority: 1 },
   ],
   spec: record(
     {

@@ -2,22 +2,25 @@
  * The built-in address allocator: AddressLease objects beside the claims, whose names are the locks. It keeps nothing that a
  * restart would miss, and a second allocator on the same cluster never hands out an address of the first.
  */
-import { AddressLease, managers } from '@nso/api'
-import { createWriter, type WriterEnvironment } from 'kube-control-loop'
+import { AddressLease, managers, type NetworkContext, type Subnet } from '@nso/api'
+import { createWriter, keyFor, keyOf, type WriterEnvironment } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
 import { allocate } from './allocate.ts'
 import { releaseClaim, releaseInterface, releaseSurplus } from './give-back.ts'
 import { createHeldAddresses } from './held.ts'
 import { hasSurplus, holdsAll, strayUids } from './known.ts'
 import type { AllocatorParts } from './parts.ts'
-import type { AddressAllocator } from './port.ts'
+import type { AddressAllocator, AllocationNews } from './port.ts'
 import { createPosting } from './posting.ts'
 import { verify } from './verify.ts'
+import { createWaitingClaims } from './waiting.ts'
 import { leaseNews } from './wake.ts'
 
 export type BuiltinAllocator = AddressAllocator & {
   /** Addresses chosen and not yet answered for: 0 when nothing is in flight. */
   readonly reserved: number
+  /** Claims that wait for an address to come free. */
+  readonly waiting: number
 }
 
 /**
@@ -26,7 +29,7 @@ export type BuiltinAllocator = AddressAllocator & {
  */
 export function createBuiltinAllocator(
   environment: WriterEnvironment,
-  caches: Pick<Caches, 'leases' | 'interfaces' | 'claims'>,
+  caches: Pick<Caches, 'leases' | 'interfaces' | 'claims' | 'contexts' | 'subnets'>,
 ): BuiltinAllocator {
   const common = { ...environment, kind: AddressLease, cache: caches.leases }
   const claimWriter = createWriter({
@@ -42,11 +45,18 @@ export function createBuiltinAllocator(
     writes: ['remove'],
   })
   const held = createHeldAddresses(caches)
+  const waiting = createWaitingClaims()
+  // Not every claim is released: others may take its finalizer away.
+  caches.claims.subscribe(({ key, after }) => {
+    if (!after) waiting.end(key)
+  })
   const parts: AllocatorParts = {
     leases: caches.leases,
     client: environment.client,
     held,
+    waiting,
     posting: createPosting(claimWriter),
+    subnetsElsewhere: (context) => subnetsElsewhere(caches, context),
     claimWriter,
     interfaceWriter,
   }
@@ -73,9 +83,39 @@ export function createBuiltinAllocator(
     hasSurplus: (claim, nic) => hasSurplus(caches, claim, nic),
     strays: (claim, liveUid) => strayUids(caches, claim, liveUid),
     holds: (nic, addresses) => holdsAll(caches, nic, addresses),
-    onChange: (listener) => caches.leases.subscribe((change) => listener(leaseNews(caches, change))),
+    onChange: tellOf(caches, parts),
     get reserved() {
       return held.reserved
     },
+    get waiting() {
+      return waiting.size
+    },
   }
+}
+
+/** Both sources are followed once for all listeners: who waits for an address is asked once when one comes free. */
+function tellOf(
+  caches: Pick<Caches, 'leases' | 'interfaces' | 'claims'>,
+  { held, waiting }: AllocatorParts,
+): AddressAllocator['onChange'] {
+  const listeners = new Set<(news: AllocationNews) => void>()
+  const tell = (news: AllocationNews) => {
+    for (const listener of listeners) listener(news)
+  }
+  caches.leases.subscribe((change) => tell(leaseNews(caches, change)))
+  held.onFreed((network, family) => tell({ claims: waiting.take(network, family), interfaces: [] }))
+  return (listener) => {
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  }
+}
+
+function subnetsElsewhere(
+  { contexts, subnets }: Pick<Caches, 'contexts' | 'subnets'>,
+  { spec, metadata }: NetworkContext,
+): readonly Subnet[] {
+  return contexts
+    .by('network', keyFor(spec.network.name, metadata.namespace))
+    .filter(({ metadata: { name } }) => name !== metadata.name)
+    .flatMap((context) => subnets.by('context', keyOf(context)))
 }

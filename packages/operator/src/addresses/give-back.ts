@@ -4,10 +4,18 @@
  */
 import type { AddressLease, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import { AddressLease as leaseKind } from '@nso/api'
-import { splitKey, together } from 'kube-control-loop'
-import { sameBlock } from './cidr.ts'
-import { addressIndexKey, blockOf, contextKeyOf, holderIndexKey, holdersOf, keyOfLeaseContext, listedAddresses } from './lease.ts'
+import { keyFor, splitKey, together } from 'kube-control-loop'
+import {
+  addressIndexKey,
+  holderIndexKey,
+  holdersOf,
+  keyOfLeaseNetwork,
+  listedAddresses,
+  networkKeyOf,
+  unlistedBy,
+} from './lease.ts'
 import type { AllocatorParts, LeaseWriter } from './parts.ts'
+import type { ReleasedClaim } from './port.ts'
 
 /** All that the interface lists, whichever claim it was first allocated for, and all that its present claim holds. */
 export async function releaseInterface(parts: AllocatorParts, nic: NetworkInterface, signal: AbortSignal): Promise<void> {
@@ -18,22 +26,19 @@ export async function releaseInterface(parts: AllocatorParts, nic: NetworkInterf
   if (holder !== undefined) await removeUnanswered(parts, parts.interfaceWriter, holder, signal)
 }
 
-/** Leases at the listed addresses, in the interface's context if it is known, that stand in the name of one of its claims. */
+/** Leases at the listed addresses, in the interface's network, that stand in the name of one of its claims. */
 function listedLeases({ leases }: AllocatorParts, nic: NetworkInterface): readonly AddressLease[] {
   const { names } = holdersOf(nic)
-  const context = contextKeyOf(nic)
+  const network = networkKeyOf(nic)
   return listedAddresses(nic)
     .flatMap(({ block }) => (block ? leases.by('address', addressIndexKey(nic.metadata.namespace, block)) : []))
     .filter((lease) => names.has(lease.spec.holder.claimName))
-    .filter((lease) => context === undefined || keyOfLeaseContext(lease) === context)
+    .filter((lease) => keyOfLeaseNetwork(lease) === network)
 }
 
-export async function releaseClaim(
-  parts: AllocatorParts,
-  claim: { namespace: string; uid: string },
-  signal: AbortSignal,
-): Promise<void> {
+export async function releaseClaim(parts: AllocatorParts, claim: ReleasedClaim, signal: AbortSignal): Promise<void> {
   const holder = holderIndexKey(claim.namespace, claim.uid)
+  parts.waiting.end(keyFor(claim.name, claim.namespace))
   await removeAll(parts.claimWriter, parts.leases.by('holder', holder), signal)
   await removeUnanswered(parts, parts.claimWriter, holder, signal)
 }
@@ -44,17 +49,8 @@ export async function releaseSurplus(
   nic: NetworkInterface,
   signal: AbortSignal,
 ): Promise<void> {
-  const listed = listedAddresses(nic).flatMap(({ block }) => block ?? [])
-  const isListed = (lease: AddressLease) => {
-    const block = blockOf(lease)
-    return block !== undefined && listed.some((each) => sameBlock(each, block))
-  }
   const own = parts.leases.by('holder', holderIndexKey(claim.metadata.namespace, claim.metadata.uid ?? ''))
-  await removeAll(
-    parts.claimWriter,
-    own.filter((lease) => !isListed(lease)),
-    signal,
-  )
+  await removeAll(parts.claimWriter, unlistedBy(nic, own), signal)
 }
 
 async function removeAll(

@@ -5,21 +5,23 @@ import type { Caches } from '../caches.ts'
 import { readBlock } from './cidr.ts'
 import {
   addressIndexKey,
-  contextKeyOf,
   holderIndexKey,
   isHolder,
-  keyOfLeaseContext,
+  keyOfLeaseNetwork,
   type ListedAddress,
   listedAddresses,
+  networkKeyOf,
 } from './lease.ts'
 
-/** Uids, other than the live claim's, in whose name leases stand that no interface of this claim name lists. */
+/** Uids, other than the live claim's, in whose name leases stand that no interface of this claim name lists and nobody has deleted yet. */
 export function strayUids(
   caches: Pick<Caches, 'leases' | 'interfaces'>,
   key: Key,
   liveUid: string | undefined,
 ): readonly string[] {
-  const foreign = caches.leases.by('claim', key).filter((lease) => lease.spec.holder.claimUID !== liveUid)
+  const foreign = caches.leases
+    .by('claim', key)
+    .filter(({ spec, metadata }) => spec.holder.claimUID !== liveUid && metadata.deletionTimestamp === undefined)
   if (foreign.length === 0) return []
   const nics = [...caches.interfaces.by('claim', key), ...caches.interfaces.by('allocation', key)]
   const isListed = lists(nics, splitKey(key).namespace)
@@ -38,19 +40,19 @@ export function hasSurplus(
   return leases.by('holder', holderIndexKey(namespace, uid)).some((lease) => !isListed(lease.spec.address))
 }
 
-/** Whether each of these addresses is held, in the interface's context, in the name of one of its claims. */
+/** Whether each of these addresses is held, in the interface's network, in the name of one of its claims. */
 export function holdsAll(
   { leases }: Pick<Caches, 'leases'>,
   nic: NetworkInterface,
   addresses: readonly ListedAddress[],
 ): boolean {
-  const context = contextKeyOf(nic)
+  const network = networkKeyOf(nic)
   return addresses.every(
     ({ block }) =>
       block !== undefined &&
       leases
         .by('address', addressIndexKey(nic.metadata.namespace, block))
-        .some((lease) => keyOfLeaseContext(lease) === context && isHolder(nic, lease.spec.holder)),
+        .some((lease) => keyOfLeaseNetwork(lease) === network && isHolder(nic, lease.spec.holder)),
   )
 }
 

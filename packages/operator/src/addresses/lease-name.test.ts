@@ -6,15 +6,15 @@ import { leaseName } from './lease-name.ts'
 
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
-function named(context: string, address: string): string {
+function named(network: string, address: string): string {
   const block = readBlock(address)
   assert.ok(block)
-  return leaseName(context, block)
+  return leaseName(network, block)
 }
 
-test('a lease is named after its context and address', () => {
-  assert.equal(named('net-us-central-1', '10.128.0.5'), 'net-us-central-1.10-128-0-5')
-  assert.equal(named('net-us-central-1', '2001:DB8::1:0:0/96'), 'net-us-central-1.20010db8000000000000000100000000')
+test('a lease is named after its network and address', () => {
+  assert.equal(named('net', '10.128.0.5'), 'net.10-128-0-5')
+  assert.equal(named('net', '2001:DB8::1:0:0/96'), 'net.20010db8000000000000000100000000')
 })
 
 test('B45: every spelling of an address has one name', () => {
@@ -29,9 +29,9 @@ test('B52: a name that would be too long is cut, and two of them with one long b
   for (const name of names) assert.ok(name.length <= 253 && subdomain.test(name), name)
 })
 
-test('names are valid, and differ where context or address differ', () => {
+test('names are valid, and differ where network or address differ', () => {
   const label = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,60}[a-z0-9])?$/)
-  const context = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) =>
+  const network = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) =>
     labels
       .join('.')
       .slice(0, 253)
@@ -39,7 +39,7 @@ test('names are valid, and differ where context or address differ', () => {
   )
   const address = fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }).map((number) => blockAt('IPv6', number, 128))
   fc.assert(
-    fc.property(context, context, address, address, (one, other, a, b) => {
+    fc.property(network, network, address, address, (one, other, a, b) => {
       const name = leaseName(one, a)
       assert.ok(name.length <= 253 && subdomain.test(name), name)
       if (one !== other || a.start !== b.start) assert.notEqual(name, leaseName(other, b))

@@ -1,7 +1,7 @@
 /** A lease as an object: what it says, whom it belongs to, and the indexes under which it is found. */
 import { AddressLease, annotations, contextName, labels, type NetworkInterface } from '@nso/api'
 import { apiVersionOf, type Key, keyFor, type ObjectMeta } from 'kube-control-loop'
-import { type Block, formatCidr, readBlock } from './cidr.ts'
+import { type Block, formatCidr, readBlock, sameBlock } from './cidr.ts'
 import { leaseName } from './lease-name.ts'
 import type { AddressRequest } from './port.ts'
 
@@ -33,11 +33,11 @@ export function blockOf(lease: AddressLease): Block | undefined {
 }
 
 export function leaseFor(
-  at: { context: { name: string; namespace?: string | undefined }; subnet?: string | undefined; unit: Block },
+  at: { network: string; context: { name: string; namespace?: string | undefined }; subnet?: string | undefined; unit: Block },
   holder: LeaseHolder,
 ): AddressLease {
-  const { context, subnet, unit } = at
-  const metadata: ObjectMeta = { name: leaseName(context.name, unit) }
+  const { network, context, subnet, unit } = at
+  const metadata: ObjectMeta = { name: leaseName(network, unit) }
   if (context.namespace !== undefined) metadata.namespace = context.namespace
   const { request, claimName, claimUID } = holder
   return {
@@ -45,6 +45,7 @@ export function leaseFor(
     kind: AddressLease.kind,
     metadata,
     spec: {
+      network: { name: network },
       networkContext: { name: context.name },
       ...(subnet === undefined ? {} : { subnet: { name: subnet } }),
       family: unit.family,
@@ -75,8 +76,13 @@ export function contextKeyOf(nic: NetworkInterface): Key | undefined {
   return name === undefined ? undefined : keyFor(name, nic.metadata.namespace)
 }
 
-export function keyOfLeaseContext(lease: AddressLease): Key {
-  return keyFor(lease.spec.networkContext.name, lease.metadata.namespace)
+/** Key of the network within which the interface's addresses are its own. */
+export function networkKeyOf(nic: NetworkInterface): Key {
+  return keyFor(nic.spec.network.name, nic.metadata.namespace)
+}
+
+export function keyOfLeaseNetwork(lease: AddressLease): Key {
+  return keyFor(lease.spec.network.name, lease.metadata.namespace)
 }
 
 export type ListedAddress = { readonly text: string; readonly block: Block | undefined; readonly request: AddressRequest }
@@ -86,6 +92,15 @@ export function listedAddresses(nic: NetworkInterface): readonly ListedAddress[]
   const inner = (nic.spec.addresses ?? []).map(({ address, family }) => ({ text: address, request: { family } }))
   const external = (nic.spec.externalAddresses ?? []).map((each) => ({ text: each.address, request: { class: each.class } }))
   return [...inner, ...external].map((each) => ({ ...each, block: readBlock(each.text) }))
+}
+
+/** Those of the leases whose address the interface does not list. */
+export function unlistedBy(nic: NetworkInterface, leases: readonly AddressLease[]): readonly AddressLease[] {
+  const listed = listedAddresses(nic).flatMap(({ block }) => block ?? [])
+  return leases.filter((lease) => {
+    const block = blockOf(lease)
+    return block === undefined || !listed.some((each) => sameBlock(each, block))
+  })
 }
 
 /**

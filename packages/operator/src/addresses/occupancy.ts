@@ -1,15 +1,15 @@
 /**
- * Which addresses of one network context are taken, and by whom. Fed by leases, interfaces and reservations, each under its
+ * Which addresses of one network are taken, and by how many. Fed by leases, interfaces and reservations, each under its
  * own source name; an address is free only when its last source has gone.
  */
-import { type Block, contains, formatCidr, lastOf, overlaps } from './cidr.ts'
+import { type Block, lastOf } from './cidr.ts'
 import { createIntervals, type Intervals } from './intervals.ts'
 import { type Layout, unitAround, unitAt } from './layout.ts'
 
 export type Occupancy = {
-  /** `source` names one record; adding it again replaces what it held. */
-  add(source: string, blocks: readonly Block[]): void
-  remove(source: string): void
+  /** `source` names one record; adding it again replaces what it held. Answers the blocks that no record holds any more. */
+  add(source: string, blocks: readonly Block[]): readonly Block[]
+  remove(source: string): readonly Block[]
   /** Number of records. */
   readonly size: number
   /** Whether any record holds any address of the block. */
@@ -21,87 +21,91 @@ export type Occupancy = {
   firstFree(layout: Layout, from: bigint): Block | undefined
 }
 
-type Taken = { readonly block: Block; readonly sources: Set<string> }
+/** The blocks of one family and length, which are equal or disjoint, each with how many records hold it. */
+type Layer = { readonly records: Map<bigint, number>; readonly taken: Intervals }
 
-export function createOccupancy(): Occupancy {
+/** `intervals`: how the numbers of one layer are kept. */
+export function createOccupancy(intervals: () => Intervals = createIntervals): Occupancy {
   const bySource = new Map<string, readonly Block[]>()
-  const byBlock = new Map<string, Taken>()
-  const union = { IPv4: createIntervals(), IPv6: createIntervals() }
-  const lengths = new Map<number, number>()
+  const layers = { IPv4: new Map<number, Layer>(), IPv6: new Map<number, Layer>() }
 
-  const hold = (source: string, block: Block) => {
-    const name = formatCidr(block)
-    const taken = byBlock.get(name) ?? { block, sources: new Set<string>() }
-    if (taken.sources.size === 0) {
-      byBlock.set(name, taken)
-      lengths.set(block.prefixLength, (lengths.get(block.prefixLength) ?? 0) + 1)
-      union[block.family].add(block.start, lastOf(block))
+  const hold = (block: Block) => {
+    const lengths = layers[block.family]
+    const layer = lengths.get(block.prefixLength) ?? { records: new Map<bigint, number>(), taken: intervals() }
+    lengths.set(block.prefixLength, layer)
+    const records = layer.records.get(block.start) ?? 0
+    layer.records.set(block.start, records + 1)
+    if (records === 0) layer.taken.add(block.start, lastOf(block))
+  }
+
+  /** Answers whether that was the last record of it. */
+  const release = (block: Block): boolean => {
+    const lengths = layers[block.family]
+    const layer = lengths.get(block.prefixLength)
+    if (!layer) return false
+    const left = (layer.records.get(block.start) ?? 1) - 1
+    if (left > 0) layer.records.set(block.start, left)
+    else {
+      layer.records.delete(block.start)
+      layer.taken.remove(block.start, lastOf(block))
     }
-    taken.sources.add(source)
+    if (layer.records.size === 0) lengths.delete(block.prefixLength)
+    return left <= 0
   }
 
-  const release = (source: string, block: Block) => {
-    const name = formatCidr(block)
-    const taken = byBlock.get(name)
-    if (!taken?.sources.delete(source) || taken.sources.size > 0) return
-    byBlock.delete(name)
-    const left = (lengths.get(block.prefixLength) ?? 1) - 1
-    if (left > 0) lengths.set(block.prefixLength, left)
-    else lengths.delete(block.prefixLength)
-    union[block.family].remove(block.start, lastOf(block))
-    restoreOverlapping(block)
-  }
-
-  /** Blocks of one length are equal or disjoint: only records of another length can still hold a part of what was freed. */
-  const restoreOverlapping = (freed: Block) => {
-    if (lengths.size === 0 || (lengths.size === 1 && lengths.has(freed.prefixLength))) return
-    for (const { block } of byBlock.values()) {
-      if (!overlaps(block, freed)) continue
-      const still = contains(freed, block) ? block : freed
-      union[freed.family].add(still.start, lastOf(still))
-    }
-  }
-
-  const remove = (source: string) => {
-    for (const block of bySource.get(source) ?? []) release(source, block)
+  const remove = (source: string): readonly Block[] => {
+    const freed = (bySource.get(source) ?? []).filter(release)
     bySource.delete(source)
+    return freed
+  }
+
+  /** The furthest number up to which everything from `block` on is known to be taken; undefined: all of the block is free. */
+  const takenUpTo = (block: Block): bigint | undefined => {
+    let furthest: bigint | undefined
+    for (const { taken } of layers[block.family].values()) {
+      const last = taken.meets(block.start, lastOf(block))
+      if (last !== undefined && (furthest === undefined || last > furthest)) furthest = last
+    }
+    return furthest
   }
 
   return {
     add(source, blocks) {
-      remove(source)
-      if (blocks.length === 0) return
+      const before = remove(source)
+      if (blocks.length === 0) return before
       bySource.set(source, blocks)
-      for (const block of blocks) hold(source, block)
+      for (const block of blocks) hold(block)
+      return before.filter((block) => !layers[block.family].get(block.prefixLength)?.records.has(block.start))
     },
     remove,
     get size() {
       return bySource.size
     },
-    isTaken: (block) => union[block.family].meets(block.start, lastOf(block)) !== undefined,
+    isTaken: (block) => takenUpTo(block) !== undefined,
     firstFree(layout, from) {
       if (layout.last < layout.first) return undefined
       const start = from < layout.first || from > layout.last ? layout.first : from
-      const taken = union[layout.range.family]
       return (
-        freeBetween(layout, taken, { first: start, last: layout.last }) ??
-        freeBetween(layout, taken, { first: layout.first, last: start - 1n })
+        freeBetween(layout, takenUpTo, { first: start, last: layout.last }) ??
+        freeBetween(layout, takenUpTo, { first: layout.first, last: start - 1n })
       )
     },
   }
 }
 
-function freeBetween(layout: Layout, taken: Intervals, units: { first: bigint; last: bigint }): Block | undefined {
+type TakenUpTo = (block: Block) => bigint | undefined
+
+function freeBetween(layout: Layout, taken: TakenUpTo, units: { first: bigint; last: bigint }): Block | undefined {
   let n = units.first
   while (n <= units.last) {
     const unit = unitAt(layout, n)
-    const takenUpTo = taken.meets(unit.start, lastOf(unit))
-    if (takenUpTo === undefined) {
+    const last = taken(unit)
+    if (last === undefined) {
       if (!layout.holes.includes(n)) return unit
       n += 1n
     } else {
-      if (takenUpTo >= lastOf(layout.range)) return undefined
-      n += (unitAround(layout, takenUpTo).start - unit.start) / (lastOf(unit) - unit.start + 1n) + 1n
+      if (last >= lastOf(layout.range)) return undefined
+      n += (unitAround(layout, last).start - unit.start) / (lastOf(unit) - unit.start + 1n) + 1n
     }
   }
   return undefined

@@ -42,7 +42,13 @@ function aLease(
     apiVersion,
     kind: 'AddressLease',
     metadata: { name, namespace: 'default', ...(deleting ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}) },
-    spec: { networkContext: { name: context }, family, address, holder: { claimName: 'web', claimUID, family } },
+    spec: {
+      network: { name: 'net' },
+      networkContext: { name: context },
+      family,
+      address,
+      holder: { claimName: 'web', claimUID, family },
+    },
   }
 }
 
@@ -142,6 +148,17 @@ test('two Subnets that overlap with different unit sizes do not both hand out: t
   assert.deepEqual(
     usable.map(({ metadata }) => metadata.name),
     ['narrow'],
+  )
+})
+
+test('nor do two of different contexts of the network, since an address is held once in all of it', () => {
+  const there = aSubnet('there', 'fd00::/64', { context: 'net-lhr', created: '2026-01-01T00:00:00Z' })
+  const here = aSubnet('here', 'fd00::1:0:0/112', { created: '2026-01-02T00:00:00Z' })
+  const equal = aSubnet('equal', 'fd00::/60', { created: '2026-01-03T00:00:00Z' })
+  const usable = subnetsFor('net-dfw', { family: 'IPv6' }, [here, there, equal])
+  assert.deepEqual(
+    usable.map(({ metadata }) => metadata.name),
+    ['equal'],
   )
 })
 

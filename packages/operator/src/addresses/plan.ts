@@ -1,11 +1,12 @@
 /** Chooses an address for each request of a claim, or says why one of them cannot be served. Writes nothing. */
 import type { AddressFamily, AddressLease, NetworkContext, NetworkInterfaceClaim, Subnet } from '@nso/api'
+import { advice, few } from '../messages.ts'
 import { firstCandidate } from './candidates.ts'
 import { type Block, formatCidr } from './cidr.ts'
 import { blockOf, holderText, isFor, type LeaseHolder } from './lease.ts'
 import type { Occupancy } from './occupancy.ts'
 import type { AddressRequest, Allocation } from './port.ts'
-import { privateClass, rangeOf, subnetLayout, subnetsFor } from './subnet-range.ts'
+import { offers, privateClass, rangeOf, subnetLayout, subnetsFor } from './subnet-range.ts'
 
 export type Refusal = Extract<Allocation, { kind: 'refused' }>
 
@@ -17,6 +18,7 @@ export type Choice =
 export type Wish = {
   claim: NetworkInterfaceClaim & { metadata: { uid: string } }
   context: NetworkContext
+  /** Of all contexts of the network that are known; those of `context` serve. */
   subnets: readonly Subnet[]
   request: AddressRequest
 }
@@ -52,17 +54,25 @@ function fresh(wish: Wish, held: Pick<Occupancy, 'firstFree'>): Choice | Refusal
     const unit = layout && held.firstFree(layout, firstCandidate(layout, holderText(holder)))
     if (unit) return { kind: 'free', request, holder, subnet: subnet.metadata.name, unit }
   }
-  const ranges = subnets.map((subnet) => `${subnet.metadata.name} (${rangeText(subnet)})`).join(', ')
-  return refused('AddressPoolExhausted', `Every address of ${what(request)} is held: no room in Subnet ${ranges}.`)
+  const ranges = few(subnets.map((subnet) => `${subnet.metadata.name} (${rangeText(subnet)})`))
+  return refused(
+    'AddressPoolExhausted',
+    advice(
+      `Every address of ${what(request)} is held, with no room in Subnet ${ranges}`,
+      'delete claims and retained interfaces that are not used, or add a Subnet',
+    ),
+  )
 }
 
 function offering({ claim, context, subnets, request }: Wish): Subnet[] | Refusal {
   const found = subnetsFor(context.metadata.name, request, subnets)
   const place = `NetworkContext ${context.metadata.name}`
   if (found.length === 0) {
+    const unfit = subnets.find((subnet) => offers(subnet, context.metadata.name, request))
+    if (unfit) return refused('AddressAllocationRejected', unfitAdvice(unfit))
     const kind =
       request.class === undefined ? `${request.family} Subnet of class ${privateClass}` : `Subnet of class ${request.class}`
-    return refused('AddressAllocationRejected', `${place} has no ${kind} yet; the claim is served when there is one.`)
+    return refused('AddressAllocationRejected', advice(`${place} has no ${kind}`, 'make one, then the claim is served'))
   }
   if (request.class === undefined) return [...found]
   const carried = found.filter((subnet) => familiesOf(claim).includes(subnet.spec.ipFamily))
@@ -70,7 +80,17 @@ function offering({ claim, context, subnets, request }: Wish): Subnet[] | Refusa
   const offered = [...new Set(found.map((subnet) => subnet.spec.ipFamily))].join(', ')
   return refused(
     'AddressAllocationRejected',
-    `Class ${request.class} in ${place} offers ${offered}, which is none of the claim's families (${familiesOf(claim).join(', ')}).`,
+    advice(
+      `Class ${request.class} in ${place} offers ${offered}, which is none of the claim's families (${familiesOf(claim).join(', ')})`,
+      'ask for another class or family with a new claim',
+    ),
+  )
+}
+
+function unfitAdvice({ metadata: { name } }: Subnet): string {
+  return advice(
+    `Subnet ${name} hands out no address, since its range cannot be read or an older Subnet of the network with units of another size overlaps it`,
+    'make a Subnet with a range of its own',
   )
 }
 

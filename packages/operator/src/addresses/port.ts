@@ -31,9 +31,13 @@ export type Allocation =
     }
 
 export type Verification =
-  | { kind: 'standing' }
-  /** One address of the interface has no allocation any more, or its allocation belongs to someone else. */
-  | { kind: 'missing'; address: string; message: string }
+  /** `outOfRange`: addresses that are held although no Subnet of the context contains them any more; absent where it does not matter. */
+  | { kind: 'standing'; outOfRange?: readonly string[] }
+  /**
+   * One address of the interface has no allocation any more, or its allocation belongs to someone else. `untold`: nothing will
+   * tell when that ends, so it is to be asked again after a while.
+   */
+  | { kind: 'missing'; address: string; message: string; untold?: true }
   /** Nothing speaks against it, but what would say so is not there: the network context is missing. */
   | { kind: 'unknown'; message: string }
 
@@ -60,7 +64,10 @@ export type AddressAllocator = {
     request: { interface: NetworkInterface; context: NetworkContext | undefined; subnets: readonly Subnet[] },
     signal: AbortSignal,
   ): Promise<Verification>
-  /** Gives back every address the interface lists and every one allocated in its claim's name. Idempotent; call only when its attachment is gone. */
+  /**
+   * Gives back every address the interface lists and every one allocated in its claim's name. Idempotent; call only when its
+   * attachment is gone. Throws GiveBackWaits, as the next two do.
+   */
   releaseInterface(nic: NetworkInterface, signal: AbortSignal): Promise<void>
   /**
    * Gives back what was allocated in the name of a claim that (a live read says) has no interface: crash leftovers. Idempotent.
@@ -85,3 +92,12 @@ export type AddressAllocator = {
 export type ReleasedClaim = { namespace: string; name: string; uid: string; wants?: readonly AddressRequest[] }
 
 export type AllocationNews = { readonly claims: Iterable<Key>; readonly interfaces: Iterable<Key> }
+
+/**
+ * Addresses cannot be given back now: whoever holds them is not reached, or refuses. What is deleted waits, saying the message;
+ * `onChange` tells when it is worth trying again.
+ */
+export class GiveBackWaits extends Error {
+  override readonly name = 'GiveBackWaits'
+  readonly code = 'GIVE_BACK_WAITS'
+}

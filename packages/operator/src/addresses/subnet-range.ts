@@ -54,19 +54,23 @@ export function subnetLayout(subnet: Subnet): Layout | undefined {
 
 /**
  * The Subnets of one context that can serve a request, in an order that does not depend on the caller: older first, then by name.
- * A Subnet that overlaps an earlier one with another unit size is left out: the names of two such units differ though they overlap.
+ * `subnets`: all of the network, of other contexts too. One that overlaps an earlier one with another unit size is left out: the
+ * names of two such units differ though they overlap.
  */
 export function subnetsFor(contextName: string, request: AddressRequest, subnets: readonly Subnet[]): readonly Subnet[] {
-  return usable(contextName, subnets).filter((subnet) =>
-    request.class === undefined
-      ? subnet.spec.ipFamily === request.family && subnet.spec.subnetClass === privateClass
-      : subnet.spec.subnetClass === request.class,
-  )
+  return usable(subnets).filter((subnet) => offers(subnet, contextName, request))
 }
 
-function usable(contextName: string, subnets: readonly Subnet[]): readonly Subnet[] {
+/** Whether a Subnet says that it is for such requests, whatever its range. */
+export function offers({ spec, metadata }: Subnet, contextName: string, request: AddressRequest): boolean {
+  if (spec.networkContext.name !== contextName || metadata.deletionTimestamp !== undefined) return false
+  if (request.class !== undefined) return spec.subnetClass === request.class
+  return spec.ipFamily === request.family && spec.subnetClass === privateClass
+}
+
+function usable(subnets: readonly Subnet[]): readonly Subnet[] {
   const accepted: { subnet: Subnet; range: Block }[] = []
-  for (const subnet of subnets.filter((each) => servesContext(each, contextName)).toSorted(olderFirst)) {
+  for (const subnet of subnets.filter(stands).toSorted(olderFirst)) {
     const range = rangeOf(subnet)
     if (range?.family !== subnet.spec.ipFamily) continue
     const clash = accepted.some((other) => overlaps(other.range, range) && unitLengthOf(other.range) !== unitLengthOf(range))
@@ -75,8 +79,8 @@ function usable(contextName: string, subnets: readonly Subnet[]): readonly Subne
   return accepted.map(({ subnet }) => subnet)
 }
 
-function servesContext(subnet: Subnet, contextName: string): boolean {
-  return subnet.spec.networkContext.name === contextName && subnet.metadata.deletionTimestamp === undefined
+function stands({ metadata }: Subnet): boolean {
+  return metadata.deletionTimestamp === undefined
 }
 
 function olderFirst(one: Subnet, other: Subnet): number {

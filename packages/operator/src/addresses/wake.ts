@@ -9,8 +9,8 @@ import type { AllocationNews } from './port.ts'
 const nobody: AllocationNews = { claims: [], interfaces: [] }
 
 /**
- * A lease that changes or goes may be missed by its holder, and by whoever lists the address. One that appears is the answer
- * to a claim's own write, unless no such claim stands, or the claim has an interface that does not list it.
+ * Who lists the address of a lease may miss it, or have missed it. Its holder's own writes are no news: a lease that appears or
+ * goes while the claim that holds it has no interface. Else it may be a stray or surplus.
  */
 export function leaseNews(
   caches: Pick<Caches, 'claims' | 'interfaces'>,
@@ -20,14 +20,13 @@ export function leaseNews(
   if (!lease) return nobody
   const key = keyFor(lease.spec.holder.claimName, lease.metadata.namespace)
   const listing = listingInterfaces(caches, lease)
-  if (before) {
-    return { claims: new Set([key, ...listing.flatMap((nic) => holderKeyOf(nic) ?? [])]), interfaces: listing.map(keyOf) }
-  }
+  const claims = new Set(listing.flatMap((nic) => holderKeyOf(nic) ?? []))
   const claim = caches.claims.get(key)
-  const expected =
+  const isOwn =
     claim?.metadata.uid === lease.spec.holder.claimUID &&
     (listing.length > 0 || !caches.interfaces.get(keyFor(interfaceNameOf(claim), claim.metadata.namespace)))
-  return expected ? nobody : { claims: [key], interfaces: [] }
+  if (!isOwn || (before && after)) claims.add(key)
+  return { claims, interfaces: listing.map(keyOf) }
 }
 
 /** Interfaces that list the address of a lease, whoever holds it. */

@@ -9,9 +9,11 @@ import {
 } from '@nso/api'
 import { apiVersionOf, keyFor, keyOf } from 'kube-control-loop'
 import type { AllocatedAddress, Verification } from '../addresses/port.ts'
+import { refusalOf } from '../dataplane/refusal.ts'
 import { interfaceNameOf, isDeleting } from '../interface/holder.ts'
 import { reportOn } from '../interface/report.ts'
 import { editedAway } from '../interface/told.ts'
+import { advice } from '../messages.ts'
 import { publishedAddresses } from './addresses.ts'
 import { addressChanges, interfaceLabels } from './converge.ts'
 import type { Decision } from './decide.ts'
@@ -20,10 +22,13 @@ import type { ClaimParts } from './parts.ts'
 import { reapFormer } from './release.ts'
 import type { Held, Verdict } from './status.ts'
 import { giveBackSurplus } from './strays.ts'
+import type { Rejection } from './wants.ts'
 
 export async function act(parts: ClaimParts, seen: Seen, decision: Decision, signal: AbortSignal): Promise<Verdict> {
   switch (decision.do) {
     case 'reject': {
+      // Of two claims that make one interface at once, the later one has allocated for nothing.
+      if (!decision.holds && seen.nic) await giveBackSurplus(parts, seen.claim, seen.nic, signal)
       const held = decision.holds && (await heldNow(parts, seen, decision.holds, signal))
       return { kind: 'rejected', rejection: decision.rejection, held }
     }
@@ -66,13 +71,26 @@ async function createInterface(
   if (allocation.kind === 'refused') {
     return { kind: 'rejected', rejection: { reason: allocation.reason, message: allocation.message }, held: undefined }
   }
-  const nic = await parts.interfaceWriter.create(newInterface(seen, context, allocation.addresses), signal)
+  const nic = await make(parts, newInterface(seen, context, allocation.addresses), signal)
+  if ('reason' in nic) return { kind: 'rejected', rejection: nic, held: undefined }
   parts.early.begin(keyOf(seen.claim))
   return { kind: 'held', held: heldWith(parts, seen, nic, { kind: 'standing' }) }
 }
 
+/** What is allocated by then stays: the interface may be allowed any moment, and the claim's end gives it back. */
+async function make(parts: ClaimParts, nic: NetworkInterface, signal: AbortSignal): Promise<NetworkInterface | Rejection> {
+  try {
+    return await parts.interfaceWriter.create(nic, signal)
+  } catch (error) {
+    const why = refusalOf(error)
+    if (why === undefined) throw error
+    const what = `The API server refuses network interface ${nic.metadata.name} (${why})`
+    return { reason: 'InterfaceRefused', message: advice(what, 'allow it; it is tried again by itself') }
+  }
+}
+
 /** The whole interface in one POST: finalizer, addresses and data plane are there before anybody can see it without. */
-export function newInterface(seen: Seen, context: NetworkContext, allocated: readonly AllocatedAddress[]): NetworkInterface {
+function newInterface(seen: Seen, context: NetworkContext, allocated: readonly AllocatedAddress[]): NetworkInterface {
   const { claim, plane } = seen
   const { addresses, externalAddresses } = publishedAddresses(seen, allocated)
   return {

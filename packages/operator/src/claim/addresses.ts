@@ -2,23 +2,32 @@
 import type { AddressFamily, ExternalAddress, InterfaceAddress, NetworkInterface, Subnet } from '@nso/api'
 import { contains, formatBareOrCidr, readBlock } from '../addresses/cidr.ts'
 import type { AllocatedAddress } from '../addresses/port.ts'
-import { gatewayOf, rangeOf } from '../addresses/subnet-range.ts'
+import { gatewayOf, privateClass, rangeOf } from '../addresses/subnet-range.ts'
+import { advice } from '../messages.ts'
 import type { Seen } from './observe.ts'
 import { familiesOf, type Rejection } from './wants.ts'
 
-/** A Subnet of a wanted family whose start gives no gateway: nothing is allocated beside it, and what was published stays. */
+/**
+ * A Subnet of a wanted family whose start gives no gateway: nothing is allocated beside it, and what was published stays. One of
+ * a class that the claim does not ask for gives it no address, and so no gateway.
+ */
 export function unusableGateway({ claim, subnets }: Pick<Seen, 'claim' | 'subnets'>): Rejection | undefined {
   const families = familiesOf(claim)
+  const classes = [privateClass, ...(claim.spec.addresses ?? []).map((one) => one.class)]
   for (const subnet of subnets) {
     const gateway = gatewayOf(subnet)
     if (gateway.kind !== 'unusable' || !families.includes(subnet.spec.ipFamily)) continue
-    const message = `Subnet ${subnet.metadata.name} gives no ${subnet.spec.ipFamily} gateway: there is no address after "${gateway.start}".`
+    if (!classes.includes(subnet.spec.subnetClass)) continue
+    const message = advice(
+      `Subnet ${subnet.metadata.name} gives no ${subnet.spec.ipFamily} gateway, since there is no address after "${gateway.start}"`,
+      'correct the start address of the Subnet',
+    )
     return { reason: 'SubnetGatewayUnusable', message }
   }
   return undefined
 }
 
-/** Gateway for one address: of the subnet it lies in, else of the first subnet of its family. */
+/** Gateway for one address: of the subnet it lies in, else of the first private subnet of its family, else of the first. */
 function gatewayFor(subnets: readonly Subnet[], family: AddressFamily, cidr: string): string | undefined {
   const block = readBlock(cidr)
   const candidates = subnets.filter((subnet) => subnet.spec.ipFamily === family)
@@ -26,7 +35,7 @@ function gatewayFor(subnets: readonly Subnet[], family: AddressFamily, cidr: str
     const range = rangeOf(subnet)
     return block !== undefined && range !== undefined && contains(range, block)
   })
-  const subnet = around ?? candidates[0]
+  const subnet = around ?? candidates.find((one) => one.spec.subnetClass === privateClass) ?? candidates[0]
   const gateway = subnet && gatewayOf(subnet)
   return gateway?.kind === 'address' ? gateway.address : undefined
 }

@@ -11,6 +11,7 @@ const retaining = aClaim({ spec: { reclaimPolicy: 'Retain' } })
 /** A plane that would begin to serve. */
 const offering = (capabilities: DataPlane['spec']['capabilities']) =>
   ({ ref: { name: 'toy', uid: 'p-1' }, object: { spec: { capabilities } } }) as unknown as CompiledPlane
+const published = { 'networking.datumapis.com/network-interface-projection': 'true' }
 const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 
 function seen(given: Partial<Seen> = {}): Seen {
@@ -102,6 +103,58 @@ const table: { says: string; given: Partial<Seen>; want: string }[] = [
     says: 'an unusable gateway of a family that is not asked for does not matter',
     given: { subnets: [aSubnet(), aSubnet({ metadata: { name: 'v4' }, spec: { ipFamily: 'IPv4', startAddress: 'nonsense' } })] },
     want: 'create with IPv6',
+  },
+  {
+    says: 'an unusable gateway of a class that is not asked for does not matter',
+    given: {
+      subnets: [aSubnet(), aSubnet({ metadata: { name: 'p' }, spec: { subnetClass: 'public', startAddress: 'nonsense' } })],
+    },
+    want: 'create with IPv6',
+  },
+  {
+    says: 'an unusable gateway of a class that is asked for does',
+    given: {
+      claim: aClaim({ spec: { addresses: [{ class: 'public' }] } }),
+      subnets: [aSubnet(), aSubnet({ metadata: { name: 'p' }, spec: { subnetClass: 'public', startAddress: 'nonsense' } })],
+    },
+    want: 'reject SubnetGatewayUnusable',
+  },
+  ...['Upper', 'under_score', '-begins', 'ends-', 'two..dots'].map((name) => ({
+    says: `no interface can be named ${name}, so nothing is allocated for one`,
+    given: { claim: aClaim({ spec: { networkInterfaceName: name } }) },
+    want: 'reject InterfaceRefused',
+  })),
+  {
+    says: 'a published copy of an interface of another cluster is not taken, however free it looks',
+    given: { claim: retaining, nic: { ...aFreeInterface(), metadata: { ...aFreeInterface().metadata, labels: published } } },
+    want: 'reject InterfaceHeldByAnotherClaim',
+  },
+  {
+    says: 'nor waited for while it goes',
+    given: { claim: retaining, nic: { ...aFreeInterface(), metadata: { ...deleting, name: 'web-0', labels: published } } },
+    want: 'reject InterfaceHeldByAnotherClaim',
+  },
+  ...(
+    [
+      ['another network', { network: { name: 'other' } }, 'NetworkMismatch'],
+      ['another device name', { interfaceName: 'net1' }, 'InterfaceNameMismatch'],
+      ['no address of a wanted family', { addresses: [] }, 'AddressFamilyMissing'],
+      ['another policy', { reclaimPolicy: 'Retain' }, 'ReclaimPolicyMismatch'],
+    ] as const
+  ).map(([what, spec, reason]) => ({
+    says: `a bound interface that has ${what} by now is kept, and its claim told`,
+    given: { nic: anInterface({ spec: spec as object }) },
+    want: `reject ${reason}, holding on`,
+  })),
+  {
+    says: 'a bound interface that lacks a wanted class by now is kept, and its claim told',
+    given: { claim: aClaim({ spec: { addresses: [{ class: 'public' }] } }), nic: anInterface() },
+    want: 'reject AddressClassMissing, holding on',
+  },
+  {
+    says: 'without a location a bound interface that does not say where it is is kept',
+    given: { location: { kind: 'rejected', reason: 'AmbiguousLocationIdentity', message: '' }, nic: anInterface() },
+    want: 'reject AmbiguousLocationIdentity, holding on',
   },
   {
     says: 'a plane that lacks the attachment mode is asked for nothing',
@@ -250,6 +303,19 @@ test('a bound interface follows its network’s MTU, its subnet’s gateway and 
       value: [{ family: 'IPv6', address: 'fd20:0:0:1::1:0:0/96', gateway: 'fd20:0:0:1::11', primary: true }],
     },
   ])
+})
+
+test('an address outside the present ranges has the gateway of a private Subnet, whatever other classes there are', () => {
+  const nic = anInterface()
+  const away = { startAddress: 'fd20:0:0:7::' }
+  const subnets = [
+    aSubnet({ metadata: { name: 'a' }, spec: { subnetClass: 'public', startAddress: 'fd20:0:0:9::' } }),
+    aSubnet({ metadata: { name: 'b' }, spec: away }),
+  ]
+  const decision = decide(seen({ nic, subnets }))
+  assert.ok(decision.do === 'keep')
+  const [gateway] = decision.changes.flatMap((one) => ('value' in one && one.op === 'add' ? [one.value] : []))
+  assert.match(JSON.stringify(gateway), /"gateway":"fd20:0:0:7::1"/)
 })
 
 test('a subnet that is gone leaves the gateway that was published', () => {

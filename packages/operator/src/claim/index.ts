@@ -8,17 +8,20 @@ import { again, type Controller, type Key, type Outcome, type Pass, settled, wai
 import { isDeleting } from '../interface/holder.ts'
 import { act, putBackAddresses } from './act.ts'
 import { type Decision, decide } from './decide.ts'
+import { createTeller } from './events.ts'
 import { observe } from './observe.ts'
 import type { ClaimParts } from './parts.ts'
 import { release, releaseAfterGone } from './release.ts'
 import { claimStatus, type Verdict } from './status.ts'
 import { giveBackStrays } from './strays.ts'
 import { claimWatches } from './wake.ts'
-import { warningFor } from './warnings.ts'
 
 export type { ClaimParts } from './parts.ts'
 
-export function createClaimController(parts: ClaimParts): Controller {
+type OwnParts = ClaimParts & { readonly teller: ReturnType<typeof createTeller> }
+
+export function createClaimController(given: ClaimParts): Controller {
+  const parts: OwnParts = { ...given, teller: createTeller(given.tell) }
   const { caches } = parts
   return {
     name: 'networkinterfaceclaim',
@@ -38,12 +41,13 @@ export function createClaimController(parts: ClaimParts): Controller {
     forget(key) {
       parts.early.end(key)
       parts.times.forget(key)
+      parts.teller.forget(key)
       parts.statusWriter.forget(key)
     },
   }
 }
 
-async function reconcile(parts: ClaimParts, { key, signal }: Pass): Promise<Outcome> {
+async function reconcile(parts: OwnParts, { key, signal }: Pass): Promise<Outcome> {
   const found = parts.caches.claims.get(key)
   if (!found) return releaseAfterGone(parts, key, signal)
   if (isDeleting(found)) return release(parts, found, signal)
@@ -55,7 +59,7 @@ async function reconcile(parts: ClaimParts, { key, signal }: Pass): Promise<Outc
   const verdict = await act(parts, seen, decision, signal)
   const later = heldBack(parts, key, verdict)
   if (later) return later
-  await say(parts, claim, verdict, signal)
+  await say(parts, { claim, verdict, did: decision.do }, signal)
   return outcomeOf(parts, decision, verdict)
 }
 
@@ -69,16 +73,20 @@ function heldBack(parts: ClaimParts, key: Key, verdict: Verdict): Outcome | unde
   return leftMs > 0 ? again(leftMs, 'early status') : undefined
 }
 
-async function say(parts: ClaimParts, claim: NetworkInterfaceClaim, verdict: Verdict, signal: AbortSignal): Promise<void> {
-  const warning = warningFor(claim, verdict)
+type Judged = { claim: NetworkInterfaceClaim; verdict: Verdict; did: Decision['do'] }
+
+async function say(parts: OwnParts, { claim, verdict, did }: Judged, signal: AbortSignal): Promise<void> {
+  const tell = parts.teller.of(claim, verdict, did)
   const stands = await parts.statusWriter.status(claim, claimStatus(claim, verdict), signal)
-  if (warning) parts.warn(claim, warning)
+  tell()
   parts.times.said(claim, stands)
 }
 
 function outcomeOf(parts: ClaimParts, decision: Decision, verdict: Verdict): Outcome {
   if (verdict.kind === 'rejected') return again(parts.retryRejectedMs, verdict.rejection.reason)
   if (verdict.kind === 'waiting') return waiting(decision.do === 'wait' ? decision.on : verdict.message)
-  const { prepared, programmed } = verdict.held.report
+  const { allocation, report } = verdict.held
+  if (allocation.kind === 'missing' && allocation.untold) return again(parts.retryRejectedMs, 'AddressAllocationMissing')
+  const { prepared, programmed } = report
   return prepared.status === 'True' && programmed.status === 'True' ? settled : waiting('report of the data plane')
 }

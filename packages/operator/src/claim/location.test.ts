@@ -14,6 +14,7 @@ const table: { says: string; delivered: string[]; setting: string | undefined; w
   { says: 'none leaves it to the setting', delivered: [], setting: 'b', want: 'b' },
   { says: 'one that no label can carry is no identity', delivered: ['l'.repeat(64)], setting: 'b', want: 'NoLocationIdentity' },
   { says: 'the longest that a label carries is one', delivered: ['l'.repeat(63)], setting: undefined, want: 'l'.repeat(63) },
+  { says: 'a setting that no label can carry is no identity', delivered: [], setting: 'Not here', want: 'NoLocationIdentity' },
   { says: 'none without a setting is no identity', delivered: [], setting: undefined, want: 'NoLocationIdentity' },
 ]
 

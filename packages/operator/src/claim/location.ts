@@ -1,4 +1,5 @@
 /** Which location this process serves: delivered by exactly one ServingLocation, else the setting. */
+import { advice, few } from '../messages.ts'
 
 export type Location =
   | { kind: 'known'; name: string }
@@ -13,21 +14,33 @@ export function locationOf(delivered: readonly string[], setting: string | undef
     return {
       kind: 'rejected',
       reason: 'NoLocationIdentity',
-      message: 'No ServingLocation exists here and no location is set: interfaces cannot be placed.',
+      message: advice(
+        'No ServingLocation exists here and no location is set, so interfaces cannot be placed',
+        'make the ServingLocation of this cluster, or set the location of NSO',
+      ),
     }
   }
   return {
     kind: 'rejected',
     reason: 'AmbiguousLocationIdentity',
-    message: `Several ServingLocations exist here (${[...delivered].sort().join(', ')}) and no location is set.`,
+    message: advice(
+      `Several ServingLocations exist here (${few([...delivered].sort())}) and no location is set`,
+      'delete those that are not of this cluster, or set the location of NSO',
+    ),
   }
 }
 
 /** Interfaces carry the location as a label, whose values are shorter than names of objects may be. */
 const longestLabelValue = 63
+const labelValue = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/
 
 function usable(name: string): Location {
-  if (name.length <= longestLabelValue) return { kind: 'known', name }
-  const message = `The name of location ${name} is longer than the ${longestLabelValue} characters of a label: interfaces cannot be placed.`
+  const isLong = name.length > longestLabelValue
+  if (!isLong && labelValue.test(name)) return { kind: 'known', name }
+  const fault = isLong ? `is longer than the ${longestLabelValue} characters of a label` : 'cannot be the value of a label'
+  const message = advice(
+    `The name of location ${name} ${fault}, so interfaces cannot be placed`,
+    isLong ? 'name the location shorter' : 'name it with letters, digits, -, _ and . only',
+  )
   return { kind: 'rejected', reason: 'NoLocationIdentity', message }
 }

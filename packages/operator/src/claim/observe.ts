@@ -7,7 +7,7 @@ import {
   type NetworkInterfaceClaim,
   type Subnet,
 } from '@nso/api'
-import { keyFor, keyOf } from 'kube-control-loop'
+import { type Key, keyFor, keyOf } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
 import { isGoing, isServing } from '../dataplane/serving.ts'
 import type { CompiledPlane, DataPlanes } from '../dataplane/types.ts'
@@ -32,18 +32,15 @@ export type Seen = {
   attached: boolean
 }
 
-export function observe(
-  sources: { caches: Caches; planes: DataPlanes; location: string | undefined },
-  claim: NetworkInterfaceClaim,
-): Seen {
+/** What tells where interfaces are placed. */
+export type Places = { caches: Caches; location: string | undefined }
+
+export function observe(sources: Places & { planes: DataPlanes }, claim: NetworkInterfaceClaim): Seen {
   const { caches, planes } = sources
-  const namespace = claim.metadata.namespace
-  const nic = caches.interfaces.get(keyFor(interfaceNameOf(claim), namespace))
-  const location = placeOf(nic && holdOf(nic, claim) === 'ours' ? nic : undefined) ?? currentLocation(sources)
-  const context =
-    location.kind === 'known'
-      ? caches.contexts.get(keyFor(contextName(claim.spec.network.name, location.name), namespace))
-      : undefined
+  const nic = caches.interfaces.get(keyFor(interfaceNameOf(claim), claim.metadata.namespace))
+  const location = placeOf(nic, claim) ?? currentLocation(sources)
+  const contextKey = contextKeyAt(location, claim)
+  const context = contextKey === undefined ? undefined : caches.contexts.get(contextKey)
   const plane = nic ? planeOf(nic, planes) : undefined
   const place = location.kind === 'known' ? location.name : undefined
   return {
@@ -70,13 +67,35 @@ function candidateFor(
   return nic.status?.attachmentRef ? undefined : prospect
 }
 
-/** An interface stays where it was made, whatever locations are delivered later. */
-function placeOf(held: NetworkInterface | undefined): Location | undefined {
-  const name = held?.metadata.labels?.[labels.location]
+/**
+ * An interface stays where it was made, whatever locations are delivered later; so does one that nobody holds, whose addresses
+ * are held in its own location's network context.
+ */
+function placeOf(nic: NetworkInterface | undefined, claim: NetworkInterfaceClaim): Location | undefined {
+  const hold = nic && holdOf(nic, claim)
+  const name = hold === 'ours' || hold === 'free' ? nic?.metadata.labels?.[labels.location] : undefined
   return name ? { kind: 'known', name } : undefined
 }
 
-export function currentLocation(sources: { caches: Caches; location: string | undefined }): Location {
+function contextKeyAt(location: Location, { spec, metadata }: NetworkInterfaceClaim): Key | undefined {
+  return location.kind === 'known' ? keyFor(contextName(spec.network.name, location.name), metadata.namespace) : undefined
+}
+
+/** Those of the claims that are placed in this network context. */
+export function placedIn(
+  sources: Places,
+  contextKey: Key,
+  claims: readonly NetworkInterfaceClaim[],
+): readonly NetworkInterfaceClaim[] {
+  const current = currentLocation(sources)
+  return claims.filter((claim) => {
+    const nic = sources.caches.interfaces.get(keyFor(interfaceNameOf(claim), claim.metadata.namespace))
+    return contextKeyAt(placeOf(nic, claim) ?? current, claim) === contextKey
+  })
+}
+
+/** Where claims are placed now, unless their interface tells. */
+export function currentLocation(sources: Places): Location {
   const delivered = [...sources.caches.servingLocations.values()].map((one) => one.metadata.name)
   return locationOf(delivered, sources.location)
 }

@@ -5,6 +5,7 @@ import type { AddressAllocator } from '../addresses/port.ts'
 import type { Caches } from '../caches.ts'
 import type { DataPlanes } from '../dataplane/types.ts'
 import type { EarlyStatus } from '../early-status.ts'
+import type { Tell } from '../events.ts'
 import type { ReadyTimes } from '../ready-times.ts'
 
 type WriterOf<K> = ChildWriter<SpecOf<K>, StatusOf<K>>
@@ -28,6 +29,5 @@ export type ClaimParts = {
   readonly location: string | undefined
   /** How long a rejected claim waits when no watch wakes it earlier. */
   readonly retryRejectedMs: number
-  /** One event for a transition to a rejection or a loss. */
-  warn(about: NetworkInterfaceClaim, warning: { reason: string; action: string; message: string }): void
+  readonly tell: Tell
 }

@@ -5,8 +5,10 @@
  */
 import { annotations, finalizers, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import { again, type Key, keyFor, keyOf, type Outcome, settled, splitKey, waiting } from 'kube-control-loop'
+import { GiveBackWaits } from '../addresses/port.ts'
 import { holderOf, holdOf, interfaceNameOf, isDeleting } from '../interface/holder.ts'
 import { editedAway } from '../interface/told.ts'
+import { advice, few } from '../messages.ts'
 import { addressChanges, releasingChanges } from './converge.ts'
 import type { ClaimParts } from './parts.ts'
 import { claimStatus } from './status.ts'
@@ -29,7 +31,8 @@ export async function release(parts: ClaimParts, claim: NetworkInterfaceClaim, s
     }
   }
   if (!(await isLetGo(parts, claim, signal))) return waiting(`interface ${interfaceNameOf(claim)}`)
-  await giveBackLeftovers(parts, claim, signal)
+  const held = await giveBackLeftovers(parts, claim, signal)
+  if (held) return waitForAddresses(parts, claim, held, signal)
   // Before the finalizer goes, which fences the name; but whoever fights over the status does not keep the claim by it.
   const unsaid = await sayReleased(parts, claim, signal).then(
     () => undefined,
@@ -56,39 +59,66 @@ async function waitFor(
   if (!parts.early.waits(keyOf(claim))) parts.early.begin(keyOf(claim))
   const leftMs = parts.early.leftMs(keyOf(claim))
   if (leftMs > 0) return again(leftMs, 'a quick tear-down needs no status')
-  const held = (nic.metadata.finalizers ?? []).join(', ')
-  const message = `Deletion waits for network interface ${nic.metadata.name}, which finalizers hold (${held}).`
+  const message = advice(
+    `Deletion waits for network interface ${nic.metadata.name}, which finalizers hold (${few(nic.metadata.finalizers ?? [])})`,
+    'see condition Prepared of the interface for who has to let go of it',
+  )
   await parts.statusWriter.status(claim, claimStatus(claim, { kind: 'waiting', message }), signal)
   return waiting(`deletion of interface ${nic.metadata.name}`)
 }
 
 /**
  * A live read of the interface: a cache that lags is no proof that the last pass before a crash, or an earlier leader,
- * made none. What it finds is absorbed and the pass ends; the change wakes the claim.
+ * made none. What it finds is absorbed: one that it holds ends the pass, and the change wakes the claim; one that was retained
+ * keeps its addresses.
  */
 async function isLetGo(parts: ClaimParts, claim: NetworkInterfaceClaim, signal: AbortSignal): Promise<boolean> {
   const at = { name: interfaceNameOf(claim), namespace: claim.metadata.namespace }
   const live = await parts.client.find(NetworkInterface, at, signal)
-  if (!live || holdOf(live, claim) !== 'ours') return true
+  if (!live) return true
   parts.caches.interfaces.absorb(live)
-  return false
+  return holdOf(live, claim) !== 'ours'
 }
 
-/** Leases of a retained interface stay with it; everything else of this claim's uid is a crash's leftover. */
-async function giveBackLeftovers(parts: ClaimParts, claim: NetworkInterfaceClaim, signal: AbortSignal): Promise<void> {
+/**
+ * What is held for a retained interface stays with it; everything else of this claim's uid is a crash's leftover. Answers why it
+ * has to wait, where whoever holds the addresses is away; the allocator tells when to try again.
+ */
+async function giveBackLeftovers(
+  parts: ClaimParts,
+  claim: NetworkInterfaceClaim,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const { name, namespace, uid } = claim.metadata
-  if (namespace === undefined || uid === undefined) return
+  if (namespace === undefined || uid === undefined) return undefined
   const retained = parts.caches.interfaces.get(keyFor(interfaceNameOf(claim), namespace))
-  const keeps = retained?.metadata.annotations?.[annotations.allocationClaim] === name && !isDeleting(retained)
-  if (retained && keeps) await parts.allocator.releaseSurplus(claim, retained, signal)
-  else await parts.allocator.releaseClaim({ namespace, name, uid, wants: wantsOf(claim) }, signal)
+  const keeps = retained?.metadata.annotations?.[annotations.allocationClaim] === name
+  try {
+    if (retained && keeps) await parts.allocator.releaseSurplus(claim, retained, signal)
+    else await parts.allocator.releaseClaim({ namespace, name, uid, wants: wantsOf(claim) }, signal)
+    return undefined
+  } catch (error) {
+    if (error instanceof GiveBackWaits) return error.message
+    throw error
+  }
+}
+
+async function waitForAddresses(
+  parts: ClaimParts,
+  claim: NetworkInterfaceClaim,
+  why: string,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const message = `Deletion waits: ${why}`
+  await parts.statusWriter.status(claim, claimStatus(claim, { kind: 'waiting', message }), signal)
+  return waiting('addresses being given back')
 }
 
 /** Only where another finalizer keeps the claim: it would go on telling of an interface that is no longer its own. */
 async function sayReleased(parts: ClaimParts, claim: NetworkInterfaceClaim, signal: AbortSignal): Promise<void> {
   const others = (claim.metadata.finalizers ?? []).filter((one) => one !== finalizers.claim)
   if (others.length === 0) return
-  const message = `Released; deletion waits for finalizers of others (${others.join(', ')}).`
+  const message = advice(`Released; deletion waits for finalizers of others (${few(others)})`, 'ask whoever put them there')
   await parts.statusWriter.status(claim, claimStatus(claim, { kind: 'waiting', message }), signal)
 }
 

@@ -5,7 +5,6 @@ import fc from 'fast-check'
 import { aClaim, anInterface } from '../../test/objects.ts'
 import type { PlaneReport, TranslatedCondition } from '../dataplane/types.ts'
 import { claimStatus, deriveReady, type Held, type Verdict } from './status.ts'
-import { warningFor } from './warnings.ts'
 
 const yes = (reason: string): TranslatedCondition => ({ status: 'True', reason, message: 'said by the plane' })
 const ready: PlaneReport = {
@@ -214,45 +213,3 @@ test('Ready is True exactly when every part is, False or Unknown as the first un
     }),
   )
 })
-
-/** The claim after the status of a verdict was stored. */
-function having(verdict: Verdict): NetworkInterfaceClaim {
-  const { conditions } = claimStatus(aClaim(), verdict)
-  return aClaim({ status: { conditions: conditions.map((one) => ({ ...one, lastTransitionTime: '2026-01-01T00:00:00Z' })) } })
-}
-
-const lost: Verdict = { kind: 'held', held: held({ allocation: { kind: 'missing', address: 'a', message: 'gone' } }) }
-const warnings: { says: string; before: Verdict; verdict: Verdict; want: string | undefined }[] = [
-  {
-    says: 'a ready claim that stays ready',
-    before: { kind: 'held', held: held() },
-    verdict: { kind: 'held', held: held() },
-    want: undefined,
-  },
-  {
-    says: 'a rejection',
-    before: { kind: 'waiting', message: '' },
-    verdict: { kind: 'rejected', rejection, held: undefined },
-    want: 'AddressFamilyNotCarried',
-  },
-  {
-    says: 'the same rejection again',
-    before: { kind: 'rejected', rejection, held: undefined },
-    verdict: { kind: 'rejected', rejection, held: undefined },
-    want: undefined,
-  },
-  { says: 'the loss of an allocation', before: { kind: 'held', held: held() }, verdict: lost, want: 'AddressAllocationMissing' },
-  { says: 'the same loss again', before: lost, verdict: lost, want: undefined },
-  {
-    says: 'the loss of the interface',
-    before: { kind: 'held', held: held() },
-    verdict: { kind: 'waiting', message: 'going' },
-    want: 'InterfaceLost',
-  },
-]
-
-for (const { says, before, verdict, want } of warnings) {
-  test(`${says} is worth ${want ? `the event ${want}` : 'no event'}`, () => {
-    assert.equal(warningFor(having(before), verdict)?.reason, want)
-  })
-}

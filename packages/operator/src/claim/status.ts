@@ -6,6 +6,7 @@ import { conditionSources } from '../dataplane/sources.ts'
 import type { PlaneReport, TranslatedCondition } from '../dataplane/types.ts'
 import { allocatedPart } from '../interface/allocated.ts'
 import { type Told, toldOf } from '../interface/told.ts'
+import { advice } from '../messages.ts'
 import type { Rejection } from './wants.ts'
 
 /** What stands about the interface that a claim holds. */
@@ -25,7 +26,7 @@ type Part = ConditionIntent<'Bound' | 'Allocated' | 'Prepared' | 'Programmed'>
 
 const { Bound, Allocated, Prepared, Programmed, Ready } = claimConditions
 
-const seedMessage = 'Waiting for controller'
+const unbound = advice('The claim has no interface', 'see condition Bound')
 
 /** Everything the claim controller owns in a claim's status: what is left out here is taken away. */
 export function claimStatus(claim: NetworkInterfaceClaim, verdict: Verdict): ClaimStatusIntent {
@@ -44,7 +45,7 @@ function partsOf(verdict: Verdict): Part[] {
     case 'rejected': {
       if (verdict.held) return heldParts(verdict.held)
       const { reason, message } = verdict.rejection
-      return [Bound.no(reason, message), Allocated.no(reason, message), ...notAttached(seedMessage)]
+      return [Bound.no(reason, message), Allocated.no(reason, message), ...notAttached(unbound)]
     }
     case 'waiting':
       return [

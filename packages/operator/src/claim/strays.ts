@@ -26,18 +26,22 @@ export async function giveBackSurplus(
   if (stands) await parts.allocator.releaseSurplus(liveClaim, stands, signal)
 }
 
-/** Does nothing where there is nothing, which is always but after a crash or a lost answer. */
+/**
+ * Does nothing where there is nothing, which is always but after a crash or a lost answer. Interfaces are listed live first: one
+ * that the cache does not show yet may list what looks like nobody's, and a retained one does so without any claim.
+ */
 export async function giveBackStrays(
   parts: ClaimParts,
   key: Key,
   liveUid: string | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const uids = parts.allocator.strays(key, liveUid)
   const { name, namespace } = splitKey(key)
-  if (uids.length === 0 || namespace === undefined) return
+  if (namespace === undefined || parts.allocator.strays(key, liveUid).length === 0) return
+  const interfaces = await parts.client.list(NetworkInterface, { namespace }, signal)
+  for (const nic of interfaces.items) parts.caches.interfaces.absorb(nic)
   const live = await parts.client.find(NetworkInterfaceClaim, { name, namespace }, signal)
-  for (const uid of uids) {
+  for (const uid of parts.allocator.strays(key, liveUid)) {
     if (live?.metadata.uid !== uid) await parts.allocator.releaseClaim({ namespace, name, uid }, signal)
   }
 }

@@ -1,13 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { annotations, type NetworkInterface, type NetworkInterfaceClaim } from '@nso/api'
+import {
+  annotations,
+  labels,
+  type NetworkContext,
+  type NetworkInterface,
+  type NetworkInterfaceClaim,
+  type Subnet,
+} from '@nso/api'
 import { createCache, createClient, silentLogger } from 'kube-control-loop'
 import { createManualClock, scriptTransport } from 'kube-control-loop/testing'
-import { aClaim, anInterface } from '../../test/objects.ts'
+import { aClaim, aContext, anInterface, aSubnet } from '../../test/objects.ts'
 import { type Caches, createCaches } from '../caches.ts'
 import type { CompiledPlane, PlaneRef } from '../dataplane/types.ts'
-import { byPlane as interfacesByPlane } from '../interface/wake.ts'
-import { byPlane, unsupported } from './wake.ts'
+import {
+  byContext as interfacesByContext,
+  byPlane as interfacesByPlane,
+  bySubnet as interfacesBySubnet,
+} from '../interface/wake.ts'
+import { byContext, byPlane, bySubnet, unsupported } from './wake.ts'
 
 /** Real caches that nobody follows: what stands in them is taken in by hand. */
 function cachesWith(nics: readonly NetworkInterface[], claims: readonly NetworkInterfaceClaim[]): Caches {
@@ -80,3 +91,119 @@ test('a data plane that changes wakes whom it serves, if it matters to them, who
   }
   assert.deepEqual(unsupported(caches), ['default/mode', 'default/family'])
 })
+
+const six = (name: string, spec: Partial<NetworkInterfaceClaim['spec']> = {}) =>
+  aClaim({ metadata: { name, uid: `${name}-claim` }, spec })
+const placed = (name: string, location: string | undefined, held = true): NetworkInterface => {
+  const nic = anInterface({
+    metadata: {
+      name,
+      uid: `${name}-nic`,
+      labels: location === undefined ? {} : { [labels.location]: location },
+      annotations: held ? { [annotations.claimUid]: `${name}-claim` } : {},
+    },
+    spec: { claimRef: { name } },
+  })
+  const { claimRef: _, ...free } = nic.spec
+  return held ? nic : { ...nic, spec: free }
+}
+
+/** Claims of network `net` here, save where the name says otherwise. */
+const town = {
+  claims: [
+    six('new'),
+    six('four', { ipFamilies: ['IPv4'] }),
+    six('public', { ipFamilies: ['IPv4'], addresses: [{ class: 'public' }] }),
+    six('bound-here'),
+    six('bound-there'),
+    six('retained-there', { reclaimPolicy: 'Retain' }),
+    six('other-network', { network: { name: 'other' } }),
+  ],
+  nics: [
+    placed('bound-here', 'here'),
+    placed('bound-there', 'there'),
+    placed('retained-there', 'there', false),
+    placed('old', undefined),
+  ],
+}
+
+function townWith(...contexts: NetworkContext[]) {
+  const caches = cachesWith(town.nics, town.claims)
+  for (const context of contexts) caches.contexts.absorb(context)
+  return { caches, location: 'here' }
+}
+
+const there = aContext({ metadata: { name: 'net-there', uid: 'there' }, spec: { location: { name: 'there' } } })
+const names = (keys: Iterable<string>) => [...keys].map((key) => key.replace('default/', '')).sort()
+const inSubnet = (spec: Partial<Subnet['spec']> = {}) => aSubnet({ spec })
+
+const contextRows: { says: string; before?: NetworkContext; after?: NetworkContext; claims: string[]; nics: string[] }[] = [
+  {
+    says: 'a context that comes',
+    after: aContext(),
+    claims: ['bound-here', 'four', 'new', 'public'],
+    nics: ['bound-here', 'old'],
+  },
+  {
+    says: 'one of another location, by what was placed there, held or free',
+    before: there,
+    claims: ['bound-there', 'retained-there'],
+    nics: ['bound-there', 'old', 'retained-there'],
+  },
+  {
+    says: 'one that comes to be of another network: whom it leaves too',
+    before: aContext(),
+    after: aContext({ spec: { network: { name: 'nett' } } }),
+    claims: ['bound-here', 'four', 'new', 'public'],
+    nics: ['bound-here', 'old'],
+  },
+  {
+    says: 'one whose name is no presence of its network',
+    after: aContext({ metadata: { name: 'else' } }),
+    claims: [],
+    nics: ['old'],
+  },
+]
+for (const { says, before, after, claims, nics } of contextRows) {
+  test(`woken by a context: ${says}`, () => {
+    const sources = townWith()
+    const { name } = (after ?? before ?? aContext()).metadata
+    const change = { key: `default/${name}`, initial: false, ...(before ? { before } : {}), ...(after ? { after } : {}) }
+    assert.deepEqual(names(byContext(sources, change)), claims)
+    assert.deepEqual(names(interfacesByContext(sources.caches, change)), nics)
+  })
+}
+
+const subnetRows: { says: string; before?: Subnet; after?: Subnet; claims: string[] }[] = [
+  { says: 'of IPv6, by those that ask for it', after: inSubnet(), claims: ['bound-here', 'new'] },
+  { says: 'of IPv4', after: inSubnet({ ipFamily: 'IPv4' }), claims: ['four', 'public'] },
+  {
+    says: 'of a class, by those that ask for the family or the class',
+    after: inSubnet({ subnetClass: 'public' }),
+    claims: ['bound-here', 'new', 'public'],
+  },
+  {
+    says: 'that changes its family: both',
+    before: inSubnet({ ipFamily: 'IPv4' }),
+    after: inSubnet(),
+    claims: ['bound-here', 'four', 'new', 'public'],
+  },
+  {
+    says: 'that moves to another context: of both',
+    before: inSubnet(),
+    after: inSubnet({ networkContext: { name: 'net-there' } }),
+    claims: ['bound-here', 'bound-there', 'new', 'retained-there'],
+  },
+  { says: 'of a context that is not there', after: inSubnet({ networkContext: { name: 'none' } }), claims: [] },
+]
+for (const { says, before, after, claims } of subnetRows) {
+  test(`woken by a Subnet ${says}`, () => {
+    const sources = townWith(aContext(), there)
+    const change = { key: 'default/net-here-ipv6', initial: false, ...(before ? { before } : {}), ...(after ? { after } : {}) }
+    assert.deepEqual(names(bySubnet(sources, change)), claims)
+    const everywhere = before && after && before.spec.networkContext.name !== after.spec.networkContext.name
+    const nics =
+      claims.length === 0 ? [] : everywhere ? ['bound-here', 'bound-there', 'old', 'retained-there'] : ['bound-here', 'old']
+    assert.deepEqual(names(interfacesBySubnet(sources.caches, change)), nics)
+  })
+}

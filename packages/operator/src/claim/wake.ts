@@ -6,23 +6,18 @@ import type { Caches } from '../caches.ts'
 import type { DataPlanes, PlaneNews } from '../dataplane/types.ts'
 import { allocationKeyOf, holderKeyOf } from '../interface/holder.ts'
 import { concernedBy } from '../interface/wake.ts'
-import { currentLocation } from './observe.ts'
+import { currentLocation, type Places, placedIn } from './observe.ts'
 import { familiesOf } from './wants.ts'
 
-export function claimWatches(sources: {
-  caches: Caches
-  planes: DataPlanes
-  allocator: Pick<AddressAllocator, 'onChange'>
-  location: string | undefined
-}): Watch[] {
+export function claimWatches(sources: Places & { planes: DataPlanes; allocator: Pick<AddressAllocator, 'onChange'> }): Watch[] {
   const { caches, planes, allocator } = sources
   return [
     watch(caches.claims, (change) => [change.key]),
     watch(caches.interfaces, (change) => byInterface(caches, change)),
     { subscribe: (enqueue) => planes.onAttachment((key) => each(holdersOf(caches, key), urgently(enqueue))) },
     { subscribe: (enqueue) => allocator.onChange(({ claims }) => each(claims, enqueue)) },
-    watch(caches.contexts, (change) => byContext(caches, change)),
-    watch(caches.subnets, (change) => bySubnet(caches, change)),
+    watch(caches.contexts, (change) => byContext(sources, change)),
+    watch(caches.subnets, (change) => bySubnet(sources, change)),
     locationWatch(sources),
     {
       subscribe: (enqueue) =>
@@ -45,7 +40,7 @@ const each = (keys: Iterable<Key>, enqueue: (key: Key) => void) => {
  * Who holds the interface, who held it before, and who asks for an interface of that name. When it is gone, also the claim in
  * whose name its addresses were held: a retained interface that another claim took leaves leases that nobody else looks for.
  */
-export function byInterface(caches: Caches, { key, before, after }: Change<NetworkInterface>): Set<Key> {
+function byInterface(caches: Caches, { key, before, after }: Change<NetworkInterface>): Set<Key> {
   const keys = new Set(caches.claims.by('interface', key).map(keyOf))
   for (const nic of [before, after]) {
     const holder = nic && holderKeyOf(nic)
@@ -61,19 +56,26 @@ function holdersOf(caches: Caches, interfaceKey: Key): Key[] {
   return holder ? [holder] : []
 }
 
-export function byContext(caches: Caches, { before, after }: Change<NetworkContext>): Key[] {
-  const context = after ?? before
-  return context ? caches.claims.by('network', keyFor(context.spec.network.name, context.metadata.namespace)).map(keyOf) : []
+/** Claims that are placed in this context, or were until it changed. */
+export function byContext(sources: Places, { key, before, after }: Change<NetworkContext>): Key[] {
+  const networks = new Set([before, after].flatMap((one) => (one ? [keyFor(one.spec.network.name, one.metadata.namespace)] : [])))
+  const claims = [...networks].flatMap((network) => sources.caches.claims.by('network', network))
+  return placedIn(sources, key, claims).map(keyOf)
 }
 
-/** Claims of the subnet's network that ask for its family, or for a class. */
-export function bySubnet(caches: Caches, { before, after }: Change<Subnet>): Key[] {
-  const subnet = after ?? before
-  const context = subnet && caches.contexts.get(keyFor(subnet.spec.networkContext.name, subnet.metadata.namespace))
+/** Claims that are placed in the subnet's context and ask for its family or its class. */
+export function bySubnet(sources: Places, { before, after }: Change<Subnet>): Set<Key> {
+  return new Set([before, after].flatMap((subnet) => (subnet ? askingFor(sources, subnet) : [])))
+}
+
+function askingFor(sources: Places, { spec, metadata }: Subnet): Key[] {
+  const key = keyFor(spec.networkContext.name, metadata.namespace)
+  const context = sources.caches.contexts.get(key)
   if (!context) return []
-  const concerned = (claim: NetworkInterfaceClaim) =>
-    familiesOf(claim).includes(subnet.spec.ipFamily) || (claim.spec.addresses ?? []).length > 0
-  return caches.claims.by('network', keyFor(context.spec.network.name, context.metadata.namespace)).filter(concerned).map(keyOf)
+  const asks = (claim: NetworkInterfaceClaim) =>
+    familiesOf(claim).includes(spec.ipFamily) || (claim.spec.addresses ?? []).some((one) => one.class === spec.subnetClass)
+  const claims = sources.caches.claims.by('network', keyFor(context.spec.network.name, metadata.namespace))
+  return placedIn(sources, key, claims.filter(asks)).map(keyOf)
 }
 
 /** Holders of the interfaces that a plane concerns. */
@@ -87,7 +89,7 @@ export function unsupported(caches: Caches): Key[] {
 }
 
 /** The identity of the location concerns every claim, and moves only with the set of ServingLocations. */
-function locationWatch(sources: { caches: Caches; location: string | undefined }): Watch {
+function locationWatch(sources: Places): Watch {
   return {
     subscribe(enqueue) {
       let last = JSON.stringify(currentLocation(sources))

@@ -32,13 +32,13 @@ describe('a data plane', () => {
       says: 'without the mode says what it offers instead',
       offers: { attachmentModes: ['Netns', 'HypervisorDeclared'], addressFamilies: ['IPv6'] },
       needs: { mode: 'Hypervisor', families: ['IPv4'] },
-      want: 'AttachmentModeNotSupported: DataPlane toy does not offer attachment mode Hypervisor; it offers Netns, HypervisorDeclared.',
+      want: 'AttachmentModeNotSupported: DataPlane toy does not offer attachment mode Hypervisor; it offers Netns, HypervisorDeclared: ask for another mode with a new claim, or serve the location with another data plane.',
     },
     {
       says: 'without a family says what it carries',
       offers: { addressFamilies: ['IPv6'] },
       needs: { mode: 'Netns', families: ['IPv6', 'IPv4'] },
-      want: 'AddressFamilyNotSupported: DataPlane toy does not carry IPv4; it carries IPv6.',
+      want: 'AddressFamilyNotSupported: DataPlane toy does not carry IPv4; it carries IPv6: ask for another family with a new claim, or serve the location with another data plane.',
     },
     {
       says: 'of some modes carries all families',

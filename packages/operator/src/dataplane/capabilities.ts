@@ -1,5 +1,6 @@
 /** What a data plane declares that it can do, against what is asked of it. Pure. */
 import { type AddressFamily, contractVersions, type DataPlane, type NetworkInterface, type RejectReason } from '@nso/api'
+import { advice, few } from '../messages.ts'
 import type { CompiledPlane } from './types.ts'
 
 const knownContracts: readonly string[] = contractVersions
@@ -30,12 +31,18 @@ export function needsOf({ spec }: NetworkInterface): Needs {
 export function shortfall({ ref, object }: Pick<CompiledPlane, 'ref' | 'object'>, needs: Needs): Shortfall | undefined {
   const { attachmentModes, addressFamilies } = capabilitiesOf(object)
   if (attachmentModes && needs.mode !== undefined && !attachmentModes.includes(needs.mode)) {
-    const message = `DataPlane ${ref.name} does not offer attachment mode ${needs.mode}; it offers ${attachmentModes.join(', ')}.`
+    const message = advice(
+      `DataPlane ${ref.name} does not offer attachment mode ${needs.mode}; it offers ${few(attachmentModes)}`,
+      'ask for another mode with a new claim, or serve the location with another data plane',
+    )
     return { reason: 'AttachmentModeNotSupported', message }
   }
   const lacking = addressFamilies && needs.families.find((family) => !addressFamilies.includes(family))
   if (!addressFamilies || lacking === undefined) return undefined
-  const message = `DataPlane ${ref.name} does not carry ${lacking}; it carries ${addressFamilies.join(', ')}.`
+  const message = advice(
+    `DataPlane ${ref.name} does not carry ${lacking}; it carries ${few(addressFamilies)}`,
+    'ask for another family with a new claim, or serve the location with another data plane',
+  )
   return { reason: 'AddressFamilyNotSupported', message }
 }
 

@@ -22,6 +22,7 @@ import {
   waiting,
 } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
+import type { Tell } from '../events.ts'
 import { lostTies } from './choose.ts'
 import type { Definitions } from './definitions.ts'
 import type { GrantedRole } from './granted-role.ts'
@@ -31,7 +32,7 @@ import { isAllowed } from './plane.ts'
 import { type DataPlaneRegistry, isHeld, type KnownPlane } from './registry.ts'
 import { createReleaser, otherFinalizers } from './release.ts'
 import { createReviews } from './reviews.ts'
-import { intentFor, type SeenPlane, warningsFor } from './verdict.ts'
+import { eventsFor, intentFor, type SeenPlane } from './verdict.ts'
 import { planeWatches } from './wake.ts'
 
 export type DataPlaneControllerParts = {
@@ -44,10 +45,11 @@ export type DataPlaneControllerParts = {
   readonly clock: Clock
   readonly jitter: Jitter
   readonly recordEvent?: RecordWarning
+  readonly tell?: Tell
 }
 
 export function createDataPlaneController(parts: DataPlaneControllerParts): Controller {
-  const { caches, planes, clock, environment, role, recordEvent } = parts
+  const { caches, planes, clock, environment, role, recordEvent, tell } = parts
   const reviews = createReviews({ ...parts, client: environment.client })
   const status = createStatusWriter({
     ...environment,
@@ -89,9 +91,9 @@ export function createDataPlaneController(parts: DataPlaneControllerParts): Cont
     const seen: SeenPlane = { ...known, lost: ties(planes, known), kinds, reviewed, unknownFields, leaving: leaving?.message }
     planes.setDenied(name, reviewed.is === 'done' && reviewed.missing.length > 0 ? explain(reviewed.missing) : undefined)
     const intent = intentFor(seen)
-    const warnings = warningsFor(known.object, intent)
+    const events = eventsFor(known.object, intent)
     const stands = await status.status(known.object, intent, signal)
-    for (const warning of warnings) recordEvent?.(known.object, warning)
+    for (const event of events) tell?.(known.object, event)
     if (leaving?.released) await writer.removeFinalizer(stands, finalizers.dataPlane, signal)
     if (fault !== undefined) throw fault
     return outcomeOf(seen, inMs, leaving)

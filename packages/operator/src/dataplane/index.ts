@@ -1,6 +1,7 @@
 /** Data planes: which there are, what they are asked for, and what their reports mean. */
 import type { Client, Clock, Controller, Jitter, Logger, RecordWarning, WriterEnvironment } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
+import type { Tell } from '../events.ts'
 import { type AttachmentWriter, createAttachmentWriter } from './attachment-writer.ts'
 import { createDataPlaneController } from './controller.ts'
 import { createDefinitions, type MakeFollowed } from './definitions.ts'
@@ -27,6 +28,8 @@ export type DataPlaneParts = {
   readonly jitter: Jitter
   readonly log: Logger
   readonly recordEvent?: RecordWarning
+  /** Absent: people are told by conditions only. */
+  readonly tell?: Tell
 }
 
 export type DataPlaneModule = {

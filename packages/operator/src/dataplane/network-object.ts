@@ -35,7 +35,7 @@ import { isGoing, isSameKind } from './serving.ts'
 import { TemplateError } from './template.ts'
 import type { CompiledPlane, TemplateScope } from './types.ts'
 
-export const dataplaneNetwork = 'dataplane-network'
+const dataplaneNetwork = 'dataplane-network'
 
 export type NetworkObjectParts = {
   readonly environment: WriterEnvironment
@@ -59,8 +59,11 @@ export type SeenNetwork = {
 
 export type NetworkDecision = { do: 'nothing' } | { do: 'wait'; on: string } | Told | { do: 'create'; body: KubeObject }
 
+/** Of Events about a network context. */
+export const networkObjectReasons = ['NetworkObjectForeign', 'TemplateFailed', 'NetworkObjectRefused'] as const
+
 /** People are told: someone else's object has the name, the template does not fit this context, or the API server is against it. */
-type Told = { do: 'report'; reason: 'NetworkObjectForeign' | 'TemplateFailed' | 'NetworkObjectRefused'; message: string }
+type Told = { do: 'report'; reason: (typeof networkObjectReasons)[number]; message: string }
 
 /** Pure. */
 export function decideNetwork({ context, subnets, plane, listed, stored, network }: SeenNetwork): NetworkDecision {

@@ -156,11 +156,17 @@ describe('what a plane says of an interface', () => {
     const networkObject = { apiVersion: 'x', kind: 'Net', metadata: { name: 'net-here', namespace: 'default' }, spec: {} }
     const taken = { ...scope, networkObject }
     const missing = plane.translate({ interface: nic, attachment: undefined, scope: taken })
-    assert.equal(missing.prepared.message, `DataPlane toy: nothing is made for default/web-0: ${message}`)
+    assert.equal(
+      missing.prepared.message,
+      `DataPlane toy: nothing is made for default/web-0: ${message}: remove that object, or use another network name`,
+    )
     assert.deepEqual([missing.prepared.status, missing.prepared.reason], ['False', 'NetworkObjectForeign'])
     assert.equal(missing.programmed.message, missing.prepared.message, 'a plane that reports no programming: they are one')
     const silent = plane.translate({ interface: nic, attachment: wire(nic, {}), scope: taken })
-    assert.ok(silent.prepared.message.endsWith(`: no report yet; ${message}`), silent.prepared.message)
+    assert.ok(
+      silent.prepared.message.endsWith(`: no report yet; ${message}: wait for the data plane, and see that it runs`),
+      silent.prepared.message,
+    )
     const ready = { conditions: [{ type: 'Ready', status: 'True', reason: 'R', message: 'up', observedGeneration: 1 }] }
     assert.match(plane.translate({ interface: nic, attachment: wire(nic, ready), scope: taken }).prepared.message, /up$/)
   })

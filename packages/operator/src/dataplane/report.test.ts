@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { Prepared, Programmed } from '@nso/api'
 import fc from 'fast-check'
 import type { KubeObject, ObjectMeta } from 'kube-control-loop'
+import { remedy } from '../../test/support/messages.ts'
 import { type Reported, reportWithoutPlane, translateReport } from './report.ts'
 
 const source = {
@@ -53,6 +54,12 @@ const translate = (object: KubeObject | undefined, more: Partial<Reported> = {})
   translateReport({ source, interface: nic, attachment: object, served: true, ...more })
 
 const says = 'VPCAttachment default/web-0 (galactic)'
+const runs = 'wait for the data plane, and see that it runs'
+const again = 'wait for the data plane to report again, and see that it runs'
+const tell = 'tell the makers of the data plane'
+const theirs = 'see who made it; NSO makes its own when it is gone'
+/** Reasons of the plane in this table, whose words are passed on as they are. */
+const reported = ['AwaitingVPC', 'AdvertisementWithdrawn', 'SomeReason']
 
 describe('Prepared and Programmed', () => {
   type Wanted = readonly [status: string, reason: string, message?: string]
@@ -60,7 +67,11 @@ describe('Prepared and Programmed', () => {
     {
       says: 'wait for the attachment to be made',
       given: translate(undefined),
-      prepared: ['Unknown', 'Pending', 'DataPlane galactic: VPCAttachment default/web-0 does not exist yet'],
+      prepared: [
+        'Unknown',
+        'Pending',
+        'DataPlane galactic: VPCAttachment default/web-0 does not exist yet: wait for NSO to make it',
+      ],
       programmed: ['Unknown', 'AwaitingDataPlane'],
     },
     {
@@ -69,25 +80,25 @@ describe('Prepared and Programmed', () => {
       prepared: [
         'Unknown',
         'Pending',
-        'DataPlane galactic: VPCAttachment default/web-0 does not exist yet: NSO may not create vpcattachments',
+        'DataPlane galactic: VPCAttachment default/web-0 does not exist yet: NSO may not create vpcattachments: see the conditions of the DataPlane',
       ],
     },
     {
       says: 'wait for the first report',
       given: translate(attachment(undefined)),
-      prepared: ['Unknown', 'Pending', `${says}: no report yet`],
-      programmed: ['Unknown', 'AwaitingDataPlane', `${says}: no report yet`],
+      prepared: ['Unknown', 'Pending', `${says}: no report yet: ${runs}`],
+      programmed: ['Unknown', 'AwaitingDataPlane', `${says}: no report yet: ${runs}`],
     },
     {
       says: 'take seeds of the schema for no report',
       given: translate(attachment({ conditions: [seed('Ready'), seed('Programmed')] })),
-      prepared: ['Unknown', 'Pending', `${says}: no report yet`],
+      prepared: ['Unknown', 'Pending', `${says}: no report yet: ${runs}`],
       programmed: ['Unknown', 'AwaitingDataPlane'],
     },
     {
       says: 'do not believe a seed that says True',
       given: translate(attachment({ conditions: [seed('Ready', 'True'), seed('Programmed', 'False')] })),
-      prepared: ['Unknown', 'ContractViolation', `${says}: condition Ready is True by a default, not by a report`],
+      prepared: ['Unknown', 'ContractViolation', `${says}: condition Ready is True by a default, not by a report: ${tell}`],
       programmed: ['Unknown', 'ContractViolation'],
     },
     {
@@ -116,7 +127,7 @@ describe('Prepared and Programmed', () => {
           conditions: [condition('Ready', 'False', { reason: 'not a word' }), condition('Programmed', 'True', { reason: 7 })],
         }),
       ),
-      prepared: ['False', 'ContractViolation', `${says}: some message`],
+      prepared: ['False', 'ContractViolation', `${says}: some message: ${tell}`],
       programmed: ['True', 'ContractViolation'],
     },
     {
@@ -127,7 +138,11 @@ describe('Prepared and Programmed', () => {
     {
       says: 'do not pass on a status that is none',
       given: translate(attachment({ conditions: [condition('Ready', 'Yes'), condition('Programmed', true)] })),
-      prepared: ['Unknown', 'ContractViolation', `${says}: condition Ready has a status other than True, False or Unknown`],
+      prepared: [
+        'Unknown',
+        'ContractViolation',
+        `${says}: condition Ready has a status other than True, False or Unknown: ${tell}`,
+      ],
       programmed: ['Unknown', 'ContractViolation'],
     },
     {
@@ -140,8 +155,12 @@ describe('Prepared and Programmed', () => {
           ],
         }),
       ),
-      prepared: ['Unknown', 'ContractViolation', `${says}: condition Ready has a message that is no text`],
-      programmed: ['Unknown', 'ContractViolation', `${says}: condition Programmed has an observedGeneration that is no integer`],
+      prepared: ['Unknown', 'ContractViolation', `${says}: condition Ready has a message that is no text: ${tell}`],
+      programmed: [
+        'Unknown',
+        'ContractViolation',
+        `${says}: condition Programmed has an observedGeneration that is no integer: ${tell}`,
+      ],
     },
     {
       says: 'pass on a condition whose message is left out or null',
@@ -165,12 +184,12 @@ describe('Prepared and Programmed', () => {
     {
       says: 'do not choose between two conditions of one type',
       given: translate(attachment({ conditions: [ready, condition('Ready', 'False')] })),
-      prepared: ['Unknown', 'ContractViolation', `${says}: status.conditions is no list with one entry for each type`],
+      prepared: ['Unknown', 'ContractViolation', `${says}: status.conditions is no list with one entry for each type: ${tell}`],
     },
     {
       says: 'do not believe a report on an older generation, each by its own',
       given: translate(attachment({ conditions: [{ ...ready, observedGeneration: 1 }, advertised] })),
-      prepared: ['Unknown', 'ReportStale', `${says}: reported for generation 1, the attachment is at 2`],
+      prepared: ['Unknown', 'ReportStale', `${says}: reported for generation 1, the attachment is at 2: ${again}`],
       programmed: ['True', 'Advertised'],
     },
     {
@@ -199,24 +218,28 @@ describe('Prepared and Programmed', () => {
       prepared: [
         'Unknown',
         'ReportStale',
-        `${says}: reports without observedGeneration, and the attachment has changed (generation 2)`,
+        `${says}: reports without observedGeneration, and the attachment has changed (generation 2): ${again}`,
       ],
     },
     {
       says: 'do not believe a report on the attachment of an earlier interface',
       given: translate(attachment({ conditions: [ready, advertised] }, { ownerReferences: [{ ...owner, uid: 'old' }] })),
-      prepared: ['Unknown', 'ReportStale', `${says}: belongs to NetworkInterface web-0 with uid old, not to this interface`],
+      prepared: [
+        'Unknown',
+        'ReportStale',
+        `${says}: belongs to NetworkInterface web-0 with uid old, not to this interface: ${theirs}`,
+      ],
       programmed: ['Unknown', 'AwaitingDataPlane'],
     },
     {
       says: 'do not believe a report on an attachment without owner',
       given: translate(attachment({ conditions: [ready] }, { ownerReferences: [] })),
-      prepared: ['Unknown', 'ReportStale', `${says}: has no controlling owner, so it is not this interface’s`],
+      prepared: ['Unknown', 'ReportStale', `${says}: has no controlling owner, so it is not this interface’s: ${theirs}`],
     },
     {
       says: 'are not prepared while the attachment goes; programming is the plane’s to withdraw',
       given: translate(attachment({ conditions: [ready, advertised] }, { deletionTimestamp: '2026-01-01T00:00:00Z' })),
-      prepared: ['Unknown', 'Pending', `${says}: is being deleted`],
+      prepared: ['Unknown', 'Pending', `${says}: is being deleted: wait for the data plane to let go of it`],
       programmed: ['True', 'Advertised'],
     },
     {
@@ -224,7 +247,7 @@ describe('Prepared and Programmed', () => {
       given: translate(
         attachment({ conditions: [ready, advertised] }, { deletionTimestamp: '2026-01-01T00:00:00Z', generation: 3 }),
       ),
-      prepared: ['Unknown', 'Pending', `${says}: is being deleted`],
+      prepared: ['Unknown', 'Pending', `${says}: is being deleted: wait for the data plane to let go of it`],
       programmed: ['True', 'Advertised'],
     },
     {
@@ -252,7 +275,7 @@ describe('Prepared and Programmed', () => {
       prepared: [
         'False',
         'AttachmentRefused',
-        'DataPlane galactic: VPCAttachment default/web-0: the API server refuses it: mtu is too large',
+        'DataPlane galactic: VPCAttachment default/web-0: the API server refuses it: mtu is too large: correct the templates of the DataPlane, or what the claim asks for',
       ],
       programmed: ['Unknown', 'AwaitingDataPlane'],
     },
@@ -267,7 +290,7 @@ describe('Prepared and Programmed', () => {
       prepared: [
         'False',
         'DataPlaneNotInstalled',
-        'DataPlane galactic: kind VPCAttachment (cloud.datumapis.com) is not installed',
+        'DataPlane galactic: kind VPCAttachment (cloud.datumapis.com) is not installed: install its definitions, then it goes on by itself',
       ],
       programmed: ['Unknown', 'AwaitingDataPlane'],
     },
@@ -291,7 +314,7 @@ describe('Prepared and Programmed', () => {
     {
       says: 'say that no plane serves the location',
       given: reportWithoutPlane('lax'),
-      prepared: ['False', 'NoDataPlane', 'No accepted DataPlane serves location lax'],
+      prepared: ['False', 'NoDataPlane', 'No accepted DataPlane serves location lax: install one, or add the location to one'],
       programmed: ['Unknown', 'AwaitingDataPlane'],
     },
   ]
@@ -304,6 +327,7 @@ describe('Prepared and Programmed', () => {
         if (!wanted) continue
         assert.deepEqual([got.status, got.reason], wanted.slice(0, 2))
         if (wanted[2] !== undefined) assert.equal(got.message, wanted[2])
+        if (got.status !== 'True' && !reported.includes(got.reason)) assert.match(got.message, remedy)
       }
     })
   }

@@ -44,9 +44,26 @@ const reasonPattern = /^[A-Z][A-Za-z0-9]{0,127}$/
 /** Bound of a condition's message in the CRDs (metav1.Condition). */
 const longestMessage = 32768
 
-/** No accepted DataPlane serves the location. */
-export function reportWithoutPlane(location: string, why?: string): PlaneReport {
-  const message = `No accepted DataPlane serves location ${location}${why === undefined ? '' : `: ${why}`}`
+/** A condition as NSO itself says it; `next` becomes the end of its message: what to do, or who is waited for. */
+type Said = TranslatedCondition & { readonly next?: string }
+
+const next = {
+  noPlane: 'install one, or add the location to one',
+  notInstalled: 'install its definitions, then it goes on by itself',
+  foreignNetwork: 'remove that object, or use another network name',
+  refused: 'correct the templates of the DataPlane, or what the claim asks for',
+  hindered: 'see the conditions of the DataPlane',
+  unmade: 'wait for NSO to make it',
+  going: 'wait for the data plane to let go of it',
+  unowned: 'see who made it; NSO makes its own when it is gone',
+  silent: 'wait for the data plane, and see that it runs',
+  stale: 'wait for the data plane to report again, and see that it runs',
+  breach: 'tell the makers of the data plane',
+} as const
+
+/** No accepted DataPlane serves the location. `why` says what to do too. */
+export function reportWithoutPlane(location: string, why: string = next.noPlane): PlaneReport {
+  const message = bounded(`No accepted DataPlane serves location ${location}: ${why}`)
   return {
     ...nothing,
     prepared: { status: 'False', reason: 'NoDataPlane', message },
@@ -75,39 +92,50 @@ const nothing = { vpc: undefined, attachmentRef: undefined, podNetwork: undefine
 
 export function translateReport(reported: Reported): PlaneReport {
   const report = translated(reported)
-  const { status, message } = report.prepared
   const note = (reported.attachment && reported.foreignNetworkObject) ?? reported.note
-  if (!note || status === 'True') return report
-  const prepared = { ...report.prepared, message: bounded(`${message}; ${note}`) }
-  return { ...report, prepared, programmed: reported.source.programmedCondition ? report.programmed : mirrored(prepared) }
+  const prepared = closed(note ? noted(report.prepared, note) : report.prepared)
+  const programmed = reported.source.programmedCondition ? closed(report.programmed) : mirrored(prepared)
+  return { ...report, prepared, programmed }
 }
 
-function translated(reported: Reported): PlaneReport {
+const noted = (said: Said, note: string): Said =>
+  said.status === 'True' ? said : { ...said, message: `${said.message}; ${note}` }
+
+/** Too long a message loses its middle, never what to do. */
+function closed({ next: remedy, ...said }: Said): TranslatedCondition {
+  const end = remedy === undefined ? '' : `: ${remedy}`
+  return { ...said, message: `${bounded(said.message, longestMessage - end.length)}${end}` }
+}
+
+type Translation = Omit<PlaneReport, 'prepared' | 'programmed'> & { prepared: Said; programmed: Said }
+
+function translated(reported: Reported): Translation {
   const { source, attachment } = reported
   if (reported.served === false) {
     const message = `DataPlane ${source.plane}: kind ${source.kind} (${source.apiGroup}) is not installed`
-    return withoutReport(source, { status: 'False', reason: 'DataPlaneNotInstalled', message })
+    return withoutReport(source, { status: 'False', reason: 'DataPlaneNotInstalled', message, next: next.notInstalled })
   }
   if (!attachment && reported.foreignNetworkObject) {
     const message = `DataPlane ${source.plane}: nothing is made for ${nameOf(reported)}: ${reported.foreignNetworkObject}`
-    return withoutReport(source, { status: 'False', reason: 'NetworkObjectForeign', message: bounded(message) })
+    return withoutReport(source, { status: 'False', reason: 'NetworkObjectForeign', message, next: next.foreignNetwork })
   }
   if (!attachment && reported.refused && !reported.hindrance) {
-    const message = bounded(`DataPlane ${source.plane}: ${source.kind} ${nameOf(reported)}: ${reported.refused}`)
-    return withoutReport(source, { status: 'False', reason: 'AttachmentRefused', message })
+    const message = `DataPlane ${source.plane}: ${source.kind} ${nameOf(reported)}: ${reported.refused}`
+    return withoutReport(source, { status: 'False', reason: 'AttachmentRefused', message, next: next.refused })
   }
   if (!attachment) {
     const why = reported.hindrance ? `: ${reported.hindrance}` : ''
-    const message = bounded(`DataPlane ${source.plane}: ${source.kind} ${nameOf(reported)} does not exist yet${why}`)
-    return withoutReport(source, { status: 'Unknown', reason: 'Pending', message })
+    const message = `DataPlane ${source.plane}: ${source.kind} ${nameOf(reported)} does not exist yet${why}`
+    const remedy = reported.hindrance ? next.hindered : next.unmade
+    return withoutReport(source, { status: 'Unknown', reason: 'Pending', message, next: remedy })
   }
   const says = reporter(source, attachment)
   const owner = foreignOwner(reported)
-  if (owner) return withoutReport(source, { status: 'Unknown', reason: 'ReportStale', message: bounded(`${says}: ${owner}`) })
+  if (owner) return withoutReport(source, unknown('ReportStale', `${says}: ${owner}`, next.unowned))
   return ownReport(reported, attachment, says)
 }
 
-function ownReport(reported: Reported, attachment: KubeObject, says: string): PlaneReport {
+function ownReport(reported: Reported, attachment: KubeObject, says: string): Translation {
   const { source } = reported
   const about = { attachment, says, from: (condition: string) => reportedFrom(reported, attachment, condition) }
   const prepared = preparedFrom(about, source.preparedCondition)
@@ -120,14 +148,14 @@ function ownReport(reported: Reported, attachment: KubeObject, says: string): Pl
   }
 }
 
-function withoutReport(source: ReportSource, prepared: TranslatedCondition): PlaneReport {
-  const programmed: TranslatedCondition = source.programmedCondition
-    ? { status: 'Unknown', reason: 'AwaitingDataPlane', message: prepared.message }
+function withoutReport(source: ReportSource, prepared: Said): Translation {
+  const programmed: Said = source.programmedCondition
+    ? { ...prepared, status: 'Unknown', reason: 'AwaitingDataPlane' }
     : mirrored(prepared)
   return { ...nothing, prepared, programmed }
 }
 
-const mirrored = (prepared: TranslatedCondition): TranslatedCondition => ({ ...prepared, reason: 'NotReported' })
+const mirrored = <S extends Said>(prepared: S): S => ({ ...prepared, reason: 'NotReported' })
 
 type About = { attachment: KubeObject; says: string; from: (condition: string) => { from?: ReportedFrom } }
 
@@ -147,46 +175,45 @@ function reportedFrom({ source, reporterOf }: Reported, { metadata }: KubeObject
   }
 }
 
-function preparedFrom(about: About, type: string): TranslatedCondition {
+function preparedFrom(about: About, type: string): Said {
   const given = read(about, type)
-  if (given === 'not reported') {
-    return { status: 'Unknown', reason: 'Pending', message: bounded(`${about.says}: no report yet`) }
-  }
+  if (given === 'not reported') return unknown('Pending', `${about.says}: no report yet`, next.silent)
   if (given.status !== 'True') return given
   if (about.attachment.metadata.deletionTimestamp) {
-    return { ...given, status: 'Unknown', reason: 'Pending', message: bounded(`${about.says}: is being deleted`) }
+    return { ...given, ...unknown('Pending', `${about.says}: is being deleted`, next.going) }
   }
   return { ...given, reason: 'AttachmentReady' }
 }
 
-function programmedFrom(about: About, type: string): TranslatedCondition {
+function programmedFrom(about: About, type: string): Said {
   const given = read(about, type)
-  return given === 'not reported'
-    ? { status: 'Unknown', reason: 'AwaitingDataPlane', message: bounded(`${about.says}: no report yet`) }
-    : given
+  return given === 'not reported' ? unknown('AwaitingDataPlane', `${about.says}: no report yet`, next.silent) : given
 }
 
 /** One condition of the attachment as it may be passed on, with where it stands. */
-function read(about: About, type: string): TranslatedCondition | 'not reported' {
+function read(about: About, type: string): Said | 'not reported' {
   const said = judged(about, type)
   return said === 'not reported' ? said : { ...said, ...about.from(type) }
 }
 
-function judged({ attachment, says }: About, type: string): TranslatedCondition | 'not reported' {
+function judged({ attachment, says }: About, type: string): Said | 'not reported' {
   const found = findCondition(attachment.status, type)
   if (found === undefined) return 'not reported'
   const breach = found === 'malformed' ? 'status.conditions is no list with one entry for each type' : breachIn(found, type)
-  if (found === 'malformed' || breach) return unknown('ContractViolation', `${says}: ${breach}`)
+  if (found === 'malformed' || breach) return unknown('ContractViolation', `${says}: ${breach}`, next.breach)
   const status = statusOf(found)
   if (isSeed(found)) {
     if (status === 'Unknown') return 'not reported'
-    return unknown('ContractViolation', `${says}: condition ${type} is ${status} by a default, not by a report`)
+    return unknown('ContractViolation', `${says}: condition ${type} is ${status} by a default, not by a report`, next.breach)
   }
   const stale = staleness(attachment, found)
-  if (stale) return unknown('ReportStale', `${says}: ${stale}`)
-  const message = bounded(`${says}: ${typeof found.message === 'string' ? found.message : ''}`)
-  const reason = typeof found.reason === 'string' && reasonPattern.test(found.reason) ? found.reason : 'ContractViolation'
-  return { status: status ?? 'Unknown', reason, message }
+  if (stale) return unknown('ReportStale', `${says}: ${stale}`, next.stale)
+  const message = `${says}: ${typeof found.message === 'string' ? found.message : ''}`
+  if (typeof found.reason === 'string' && reasonPattern.test(found.reason)) {
+    return { status: status ?? 'Unknown', reason: found.reason, message }
+  }
+  const remedy = status === 'True' ? {} : { next: next.breach }
+  return { status: status ?? 'Unknown', reason: 'ContractViolation', message, ...remedy }
 }
 
 /** Whether the data plane has spoken of a condition, whatever it said: never, before the attachment last changed, or since. */
@@ -264,10 +291,11 @@ function foreignOwner({ attachment, interface: nic }: Reported): string | undefi
     : `belongs to ${owner.kind} ${owner.name} with uid ${owner.uid}, not to this interface`
 }
 
-const unknown = (reason: string, message: string): TranslatedCondition => ({
+const unknown = (reason: string, message: string, remedy: string): Said => ({
   status: 'Unknown',
   reason,
-  message: bounded(message),
+  message,
+  next: remedy,
 })
 
 /** As long as a name may be: identifiers are repeated in other objects, which have bounds of their own. */
@@ -283,5 +311,5 @@ const reporter = ({ kind, plane }: ReportSource, { metadata }: KubeObject): stri
   `${kind} ${metadata.namespace ?? ''}/${metadata.name} (${plane})`
 
 /** Cut by characters as the API server counts them, never within one. */
-const bounded = (message: string): string =>
-  message.length <= longestMessage ? message : [...message].slice(0, longestMessage).join('')
+const bounded = (message: string, longest: number = longestMessage): string =>
+  message.length <= longest ? message : [...message].slice(0, longest).join('')

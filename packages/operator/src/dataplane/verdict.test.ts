@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { type DataPlane, dataPlaneConditions } from '@nso/api'
 import type { CompiledSpec } from './plane.ts'
 import { TemplateError } from './template.ts'
-import { intentFor, type SeenPlane, warningsFor } from './verdict.ts'
+import { eventsFor, intentFor, type SeenPlane } from './verdict.ts'
 
 const ref = { apiVersion: 'planes.example.dev/v1', kind: 'Wire' }
 const kind = { group: 'planes.example.dev', version: 'v1', kind: 'Wire', plural: 'wires', scope: 'Namespaced' } as const
@@ -150,7 +150,9 @@ describe('an event is told', () => {
     message: 'why',
   })
   const told = (stands: object[], intent: object[]) =>
-    warningsFor({ status: { conditions: stands } } as never, { conditions: intent } as never).map(({ reason }) => reason)
+    eventsFor({ status: { conditions: stands } } as never, { conditions: intent } as never).map(({ type, reason }) =>
+      type === 'Warning' ? reason : `${type} ${reason}`,
+    )
   const unserved = condition('Installed', 'False', 'KindNotServed')
   const table: { says: string; stands: object[]; intent: object[]; want: string[] }[] = [
     {
@@ -174,6 +176,18 @@ describe('an event is told', () => {
       want: ['KindNotServed'],
     },
     {
+      says: 'when a condition is True again',
+      stands: [unserved],
+      intent: [condition('Installed', 'True', 'Installed')],
+      want: ['Normal Installed'],
+    },
+    {
+      says: 'not when what was False is not known now',
+      stands: [unserved],
+      intent: [condition('Installed', 'Unknown', 'DiscoveryFailed')],
+      want: [],
+    },
+    {
       says: 'not when it is True or not known',
       stands: [],
       intent: [condition('Accepted', 'True', 'Accepted'), condition('Installed', 'Unknown', 'DiscoveryFailed')],
@@ -183,7 +197,7 @@ describe('an event is told', () => {
   ]
   for (const { says, stands, intent, want } of table) test(says, () => assert.deepEqual(told(stands, intent), want))
   test('with what the condition says', () =>
-    assert.deepEqual(warningsFor({} as never, { conditions: [unserved] } as never), [
-      { type: 'Warning', reason: 'KindNotServed', action: 'UseDataPlane', note: 'why' },
+    assert.deepEqual(eventsFor({} as never, { conditions: [unserved] } as never), [
+      { type: 'Warning', reason: 'KindNotServed', action: 'UseDataPlane', message: 'why' },
     ]))
 })

@@ -1,5 +1,6 @@
 /** What the status of a DataPlane says, as a pure function of what was seen of it. */
 import { contractVersions, type DataPlane, type DataPlaneStatusIntent, dataPlaneConditions as says } from '@nso/api'
+import type { Happening } from '../events.ts'
 import { isKnownContract } from './capabilities.ts'
 import type { LostTie } from './choose.ts'
 import type { FollowedKind } from './kinds.ts'
@@ -108,13 +109,16 @@ function permitted({ object, compiled, kinds, reviewed }: SeenPlane) {
     : says.Permitted.yes('Permitted', 'NSO may read and write the kinds', generation)
 }
 
-export type PlaneWarning = { readonly type: 'Warning'; readonly reason: string; readonly action: string; readonly note: string }
-
-/** What is worth an event: each condition that turns False, once. Its deletion is no news to whoever asked for it. */
-export function warningsFor({ status }: DataPlane, { conditions }: DataPlaneStatusIntent): readonly PlaneWarning[] {
-  return (conditions ?? []).flatMap(({ type, status: is, reason, message }) => {
-    const isTold = status?.conditions?.some((each) => each.type === type && each.status === is && each.reason === reason)
-    const isNews = is === 'False' && reason !== 'Deleting' && !isTold
-    return isNews ? [{ type: 'Warning', reason, action: 'UseDataPlane', note: message }] : []
+/**
+ * What is worth an event: each condition that turns False, once, and that it is True again. Its deletion is no news to whoever
+ * asked for it.
+ */
+export function eventsFor({ status }: DataPlane, { conditions }: DataPlaneStatusIntent): readonly Happening[] {
+  return (conditions ?? []).flatMap(({ type, status: is, reason, message }): Happening[] => {
+    const before = status?.conditions?.find((each) => each.type === type)
+    const wasFalse = before?.status === 'False'
+    const told = { reason, action: 'UseDataPlane', message }
+    if (is === 'False' && reason !== 'Deleting' && !(wasFalse && before.reason === reason)) return [{ type: 'Warning', ...told }]
+    return is === 'True' && wasFalse ? [{ type: 'Normal', ...told }] : []
   })
 }

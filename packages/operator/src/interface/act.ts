@@ -3,6 +3,7 @@ import { annotations, dataPlaneChoice } from '@nso/api'
 import { keyOf } from 'kube-control-loop'
 import type { Verification } from '../addresses/port.ts'
 import { changeEntries } from '../json-patch.ts'
+import { advice } from '../messages.ts'
 import type { Decision } from './decide.ts'
 import type { Seen } from './observe.ts'
 import type { InterfaceParts } from './parts.ts'
@@ -80,7 +81,10 @@ async function setFree(parts: InterfaceParts, seen: Seen, signal: AbortSignal): 
     return { seen, standing: { phase: 'Available', location, allocation, report: undefined }, wait: undefined, early: false }
   }
   if (nic.status?.phase !== 'Available' && !parts.early.waits(keyOf(nic))) parts.early.begin(keyOf(nic))
-  const leaving = 'Released; waiting for the data plane to let go of the attachment.'
+  const leaving = advice(
+    'Released; its attachment is being taken away',
+    'wait for the data plane to let go of it, and see that it runs',
+  )
   const report = reportOn(parts, nic, seen)
   return {
     seen,

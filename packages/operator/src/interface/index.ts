@@ -8,6 +8,7 @@ import { finalizers } from '@nso/api'
 import { again, type Controller, type Outcome, type Pass, settled, waiting } from 'kube-control-loop'
 import { act, type Done } from './act.ts'
 import { decide } from './decide.ts'
+import { eventFor } from './events.ts'
 import { isDeleting, isProjection } from './holder.ts'
 import { observe } from './observe.ts'
 import type { InterfaceParts } from './parts.ts'
@@ -55,7 +56,11 @@ async function reconcile(parts: InterfaceParts, { key, signal }: Pass): Promise<
 }
 
 async function say(parts: InterfaceParts, { seen, standing, wait, fault }: Done, signal: AbortSignal): Promise<Outcome> {
+  const event = eventFor(seen.nic, standing)
   await parts.statusWriter.status(seen.nic, interfaceStatus(seen.nic, standing), signal)
+  if (event) parts.tell(seen.nic, event)
   if (fault) throw fault
+  const { allocation } = standing
+  if (allocation.kind === 'missing' && allocation.untold) return again(parts.retryRefusedMs, 'AddressAllocationMissing')
   return wait === undefined ? settled : waiting(wait)
 }

@@ -6,6 +6,7 @@ import type { Caches } from '../caches.ts'
 import type { AttachmentWriter } from '../dataplane/attachment-writer.ts'
 import type { DataPlaneRegistry } from '../dataplane/registry.ts'
 import type { EarlyStatus } from '../early-status.ts'
+import type { Tell } from '../events.ts'
 
 export type InterfaceParts = {
   readonly caches: Caches
@@ -24,6 +25,9 @@ export type InterfaceParts = {
     (typeof statusOwners)['interface']
   >
   readonly early: EarlyStatus
+  readonly tell: Tell
   /** The setting; one delivered ServingLocation wins over it. */
   readonly location: string | undefined
+  /** How long it waits for an address that the API server refuses. */
+  readonly retryRefusedMs: number
 }

@@ -5,7 +5,9 @@
  */
 import { finalizers, type NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import { ApiError, again, keyOf, type Outcome, settled, waiting } from 'kube-control-loop'
+import { GiveBackWaits } from '../addresses/port.ts'
 import { KindUnreachable } from '../dataplane/locate.ts'
+import { advice } from '../messages.ts'
 import { removeAttachment } from './act.ts'
 import { holderOf, holdOf, isDeleting } from './holder.ts'
 import { observe } from './observe.ts'
@@ -16,7 +18,9 @@ import { interfaceStatus } from './status.ts'
 export async function tearDown(parts: InterfaceParts, nic: NetworkInterface, signal: AbortSignal): Promise<Outcome> {
   const state = await detach(parts, nic, signal)
   if (state === 'going') return waitForDetach(parts, nic, signal)
-  if (!(await hasLiveHolder(parts, nic, signal))) await parts.allocator.releaseInterface(nic, signal)
+  if (!(await hasLiveHolder(parts, nic, signal)) && !(await isGivenBack(parts, nic, signal))) {
+    return waiting('addresses being given back')
+  }
   await parts.writer.removeFinalizer(nic, finalizers.interface, signal)
   parts.early.end(keyOf(nic))
   return settled
@@ -28,11 +32,26 @@ async function detach(parts: InterfaceParts, nic: NetworkInterface, signal: Abor
     return await removeAttachment(parts, { nic, plane: planeOf(nic, parts.planes) }, signal)
   } catch (error) {
     const isDenied = error instanceof ApiError && error.status === 403
-    if (isDenied) await sayLeaving(parts, nic, `Deletion waits: the attachment cannot be removed: ${error.text}`, signal)
-    if (error instanceof KindUnreachable) await sayLeaving(parts, nic, `Deletion waits: ${error.message}`, signal)
+    if (isDenied) await sayLeaving(parts, nic, unremovable(`the attachment cannot be removed: ${error.text}`), signal)
+    if (error instanceof KindUnreachable) await sayLeaving(parts, nic, unremovable(error.message), signal)
     throw error
   }
 }
+
+/** Whoever holds the addresses may be away: it is said, and the allocator tells when to try again. */
+async function isGivenBack(parts: InterfaceParts, nic: NetworkInterface, signal: AbortSignal): Promise<boolean> {
+  try {
+    await parts.allocator.releaseInterface(nic, signal)
+    return true
+  } catch (error) {
+    if (!(error instanceof GiveBackWaits)) throw error
+    await sayLeaving(parts, nic, `Deletion waits: ${error.message}`, signal)
+    return false
+  }
+}
+
+const unremovable = (why: string): string =>
+  advice(`Deletion waits: ${why}`, 'see conditions Installed and Permitted of the DataPlane')
 
 /**
  * An interface deleted under a live claim is made again with the same addresses, so the leases stay. The claim is read live:
@@ -52,7 +71,11 @@ async function waitForDetach(parts: InterfaceParts, nic: NetworkInterface, signa
   const leftMs = parts.early.leftMs(key)
   if (leftMs > 0) return again(leftMs, 'a quick tear-down needs no status')
   const { prepared } = reportOn(parts, nic, observe(parts, nic))
-  await sayLeaving(parts, nic, `Deletion waits for the data plane to let go of the attachment. ${prepared.message}`, signal)
+  const message = advice(
+    `Deletion waits for the data plane to let go of the attachment. ${prepared.message}`,
+    'see that the data plane runs',
+  )
+  await sayLeaving(parts, nic, message, signal)
   return waiting('deletion of the attachment')
 }
 

@@ -70,6 +70,6 @@ function whyNone(
   if (!unfit) return undefined
   const { name } = unfit.ref
   return isGoing(unfit)
-    ? `DataPlane ${name} is being deleted and takes no new interface`
-    : `DataPlane ${name} is not accepted; its condition Accepted says why`
+    ? `DataPlane ${name} is being deleted and takes no new interface: install another for the location`
+    : `DataPlane ${name} is not accepted: see its condition Accepted`
 }

@@ -4,6 +4,7 @@ import type { ConditionIntent } from 'kube-control-loop'
 import type { Verification } from '../addresses/port.ts'
 import { conditionSources } from '../dataplane/sources.ts'
 import type { PlaneReport, TranslatedCondition } from '../dataplane/types.ts'
+import { advice } from '../messages.ts'
 import { allocatedPart } from './allocated.ts'
 
 export type Standing = {
@@ -16,7 +17,11 @@ export type Standing = {
   leaving?: string
 }
 
-const pending: TranslatedCondition = { status: 'Unknown', reason: 'Pending', message: 'No claim holds the interface.' }
+const pending: TranslatedCondition = {
+  status: 'Unknown',
+  reason: 'Pending',
+  message: advice('No claim holds the interface', 'make a claim that fits it, or delete it'),
+}
 
 /** Everything the interface controller owns in an interface's status: what is left out here is taken away. */
 export function interfaceStatus(nic: NetworkInterface, standing: Standing): InterfaceStatusIntent {

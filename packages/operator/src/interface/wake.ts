@@ -2,6 +2,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   annotations,
+  contextName,
+  labels,
   type NetworkContext,
   type NetworkInterface,
   type NetworkInterfaceClaim,
@@ -60,7 +62,7 @@ function hasClaimFirst(caches: Caches, key: Key): boolean {
 }
 
 /** Templates may read the claim; of its status, only the report that it has just passed on is news. */
-export function byClaim(caches: Caches, { key, before, after }: Change<NetworkInterfaceClaim>): Key[] {
+function byClaim(caches: Caches, { key, before, after }: Change<NetworkInterfaceClaim>): Key[] {
   const read = (claim: NetworkInterfaceClaim | undefined) =>
     claim && [claim.metadata.uid, claim.metadata.labels, claim.metadata.annotations, reported(claim)]
   return isDeepStrictEqual(read(before), read(after)) ? [] : caches.interfaces.by('claim', key).map(keyOf)
@@ -73,23 +75,28 @@ function reported({ status }: NetworkInterfaceClaim) {
 
 function byContextKey(caches: Caches, key: Key): Key[] {
   const context = caches.contexts.get(key)
-  return context ? ofNetwork(caches, context) : []
+  return context ? placedIn(caches, context) : []
 }
 
-export function byContext(caches: Caches, { before, after }: Change<NetworkContext>): Key[] {
-  const context = after ?? before
-  return context ? ofNetwork(caches, context) : []
+/** Interfaces that are placed in this context, or were until it changed. */
+export function byContext(caches: Caches, { before, after }: Change<NetworkContext>): Set<Key> {
+  return new Set([before, after].flatMap((context) => (context ? placedIn(caches, context) : [])))
 }
 
 /** Templates read the subnets of a context, whatever their family. */
-export function bySubnet(caches: Caches, { before, after }: Change<Subnet>): Key[] {
-  const subnet = after ?? before
-  const context = subnet && caches.contexts.get(keyFor(subnet.spec.networkContext.name, subnet.metadata.namespace))
-  return context ? ofNetwork(caches, context) : []
+export function bySubnet(caches: Caches, { before, after }: Change<Subnet>): Set<Key> {
+  const contexts = [before, after].flatMap((one) => (one ? [keyFor(one.spec.networkContext.name, one.metadata.namespace)] : []))
+  return new Set(contexts.flatMap((key) => byContextKey(caches, key)))
 }
 
-function ofNetwork(caches: Caches, { spec, metadata }: NetworkContext): Key[] {
-  return caches.interfaces.by('network', keyFor(spec.network.name, metadata.namespace)).map(keyOf)
+/** By the label that says where an interface was made; the original system wrote none, and its interfaces may be anywhere. */
+function placedIn(caches: Caches, { spec, metadata }: NetworkContext): Key[] {
+  const network = spec.network.name
+  const isPlaced = (nic: NetworkInterface) => {
+    const location = nic.metadata.labels?.[labels.location]
+    return location === undefined || contextName(network, location) === metadata.name
+  }
+  return caches.interfaces.by('network', keyFor(network, metadata.namespace)).filter(isPlaced).map(keyOf)
 }
 
 /** Interfaces that were given this plane, where that matters to them, and those that may be given one. */

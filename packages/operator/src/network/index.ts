@@ -9,8 +9,8 @@ import { createSubnetController } from './subnet/index.ts'
 export type { NetworkCaches, NetworkOptions } from './parts.ts'
 
 /**
- * The controllers of this folder, for shared caches with the indexes contexts `network`, subnets `context` and interfaces
- * `network`. `standalone` false, as in a cell that receives contexts by propagation: only the hold, nobody makes networks there.
+ * The controllers of this folder, for shared caches with the indexes of caches.ts. `standalone` false, as in a cell that
+ * receives contexts by propagation: only the hold, nobody makes networks there.
  */
 export function createNetworkControllers(options: NetworkOptions & { standalone: boolean }): Controller[] {
   const hold = createHoldController(options)

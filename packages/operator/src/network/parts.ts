@@ -11,6 +11,9 @@ import {
   type WriterOptions,
 } from 'kube-control-loop'
 import type { Caches } from '../caches.ts'
+import type { Tell } from '../events.ts'
+import { telling } from './events.ts'
+import type { RangeService } from './range-claim.ts'
 
 export type NetworkCaches = Pick<Caches, 'networks' | 'contexts' | 'subnets' | 'servingLocations' | 'interfaces'>
 
@@ -19,6 +22,10 @@ export type NetworkOptions = {
   caches: NetworkCaches
   clock: Clock
   recordEvent?: RecordWarning
+  /** Absent: nobody is told of what is refused, save by the conditions. */
+  tell?: Tell
+  /** Absent: ranges are chosen and carved here. */
+  ranges?: RangeService
 }
 
 /** Labels of the controllers in metrics and logs. */
@@ -33,10 +40,11 @@ export const controllerNames = {
 function statusWriter<S, T, const Owner extends StatusOwner>(
   own: Omit<WriterOptions<S, T>, 'manager'>,
   owner: Owner,
-  { clock, recordEvent }: NetworkOptions,
+  { clock, recordEvent, tell = () => {} }: NetworkOptions,
 ) {
   const handover = createHandover({ ...own, manager: owner.writer, table: ownership })
-  return createStatusWriter({ ...own, ...handover, owner, clock, ...(recordEvent ? { recordEvent } : {}) })
+  const writer = createStatusWriter({ ...own, ...handover, owner, clock, ...(recordEvent ? { recordEvent } : {}) })
+  return telling(writer, 'AllocateRange', tell)
 }
 
 /** Writers of the network controller: its own finalizer and status, and the contexts it makes. */

@@ -2,12 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Block, blockAt, contains, formatCidr, overlaps, readBlock } from '../addresses/cidr.ts'
-import { pickPrefix, pickSubnet, subnetLength } from './ranges.ts'
+import { createOccupancy } from '../addresses/occupancy.ts'
+import { type HeldBlocks, pickPrefix, pickSubnet, subnetLength } from './ranges.ts'
 
 function block(text: string): Block {
   const read = readBlock(text)
   assert.ok(read, text)
   return read
+}
+
+function holding(blocks: readonly Block[]): HeldBlocks {
+  const occupancy = createOccupancy()
+  for (const held of blocks) occupancy.add(formatCidr(held), [held])
+  return occupancy
 }
 
 const lengths: { says: string; range: string; want: number }[] = [
@@ -69,7 +76,7 @@ test('the same context gets the same block again, and the same network the same 
     pickSubnet(block('10.128.0.0/9'), 'default/net-dfw', []),
     pickSubnet(block('10.128.0.0/9'), 'default/net-dfw', []),
   )
-  assert.deepEqual(pickPrefix('uid-1', []), pickPrefix('uid-1', []))
+  assert.deepEqual(pickPrefix('uid-1', holding([])), pickPrefix('uid-1', holding([])))
 })
 
 test('a prefix is a /48 of fd20::/20 that no other network holds', () => {
@@ -77,14 +84,14 @@ test('a prefix is a /48 of fd20::/20 that no other network holds', () => {
     fc.property(fc.uniqueArray(fc.uuid(), { minLength: 1, maxLength: 8 }), (uids) => {
       const held: Block[] = []
       for (const uid of uids) {
-        const wished = pickPrefix(uid, [])
+        const wished = pickPrefix(uid, holding([]))
         assert.ok(wished)
-        const prefix = pickPrefix(uid, [...held, wished])
+        const prefix = pickPrefix(uid, holding([...held, wished]))
         assert.ok(prefix && contains(block('fd20::/20'), prefix) && prefix.prefixLength === 48)
         assert.ok(![...held, wished].some((other) => overlaps(other, prefix)))
         held.push(prefix)
       }
     }),
   )
-  assert.equal(pickPrefix('uid', [block('fd20::/20')]), undefined)
+  assert.equal(pickPrefix('uid', holding([block('fd20::/20')])), undefined)
 })

@@ -6,7 +6,8 @@ import type { AddressFamily, Network } from '@nso/api'
 import { firstCandidate } from '../addresses/candidates.ts'
 import { type Block, formatCidr, readBlock } from '../addresses/cidr.ts'
 import { blocksOf } from '../addresses/layout.ts'
-import { createOccupancy } from '../addresses/occupancy.ts'
+import { createOccupancy, type Occupancy } from '../addresses/occupancy.ts'
+import { advice } from '../messages.ts'
 
 /** Out of which networks without a range of their own get an IPv6 prefix (RFC 4193 unique local addresses). */
 const ipv6Space: Block = { family: 'IPv6', start: 0xfd20n << 112n, prefixLength: 20 }
@@ -39,9 +40,13 @@ export function ipv4RangeOf(network: Network): Range {
 
 function readable(field: string, family: AddressFamily, text: string, longest: number): Range {
   const range = readBlock(text)
-  if (range?.family !== family) return { kind: 'unsupported', message: `spec.ipam.${field} ${text} is no ${family} range.` }
+  const unsupported = (how: string, next: string): Range => ({
+    kind: 'unsupported',
+    message: advice(`spec.ipam.${field} ${text} ${how}`, next),
+  })
+  if (range?.family !== family) return unsupported(`is no ${family} range`, 'correct it')
   if (range.prefixLength <= longest) return { kind: 'range', range }
-  return { kind: 'unsupported', message: `spec.ipam.${field} ${text} is too small: a prefix of at most /${longest} is needed.` }
+  return unsupported('is too small', `give a range with a prefix of at most /${longest}`)
 }
 
 /** The prefix that a network holds according to its status; undefined when it says none that can be read. */
@@ -50,8 +55,11 @@ export function heldPrefix(network: Network): Block | undefined {
   return block?.family === 'IPv6' && block.prefixLength <= ipv6SubnetLength ? block : undefined
 }
 
+/** What of a space is held. */
+export type HeldBlocks = Pick<Occupancy, 'firstFree'>
+
 /** A free /48 for a network: the same one for the same uid, unless another network holds it. Undefined: all are held. */
-export function pickPrefix(uid: string, held: readonly Block[]): Block | undefined {
+export function pickPrefix(uid: string, held: HeldBlocks): Block | undefined {
   return pick(ipv6Space, networkPrefixLength, uid, held)
 }
 
@@ -63,12 +71,12 @@ export function subnetLength(range: Block): number {
 
 /** A free block for a context: the same one for the same name, unless another Subnet of the network overlaps it. */
 export function pickSubnet(range: Block, contextKey: string, held: readonly Block[]): Block | undefined {
-  return pick(range, subnetLength(range), contextKey, held)
-}
-
-function pick(range: Block, length: number, who: string, held: readonly Block[]): Block | undefined {
-  const layout = blocksOf(range, length)
   const occupancy = createOccupancy()
   for (const block of held) occupancy.add(formatCidr(block), [block])
-  return occupancy.firstFree(layout, firstCandidate(layout, who))
+  return pick(range, subnetLength(range), contextKey, occupancy)
+}
+
+function pick(range: Block, length: number, who: string, held: HeldBlocks): Block | undefined {
+  const layout = blocksOf(range, length)
+  return held.firstFree(layout, firstCandidate(layout, who))
 }

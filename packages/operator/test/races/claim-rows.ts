@@ -34,7 +34,7 @@ import type { RaceWorld } from './world.ts'
 
 const by = { controller: 'networkinterfaceclaim', manager: managers.claim }
 const removeClaim = ({ client, namespace }: RaceWorld) => remove(client, NetworkInterfaceClaim, namespace, web)
-const surplus = { name: 'net-here.fd20000000000001000000ff00000000', address: 'fd20:0:0:1:0:ff::/96' }
+const surplus = { name: 'net.fd20000000000001000000ff00000000', address: 'fd20:0:0:1:0:ff::/96' }
 
 /** Only where no admission policy adds it. */
 export const claimFinalizerRow: RaceRow<RaceWorld> = {

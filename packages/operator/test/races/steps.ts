@@ -183,7 +183,13 @@ export function leaseOf({ namespace }: At, name: string, address: string, claimN
     apiVersion: apiVersionOf(AddressLease),
     kind: 'AddressLease',
     metadata: { name, namespace },
-    spec: { networkContext: { name: 'net-here' }, family: 'IPv6', address, holder: { claimName, claimUID, family: 'IPv6' } },
+    spec: {
+      network: { name: 'net' },
+      networkContext: { name: 'net-here' },
+      family: 'IPv6',
+      address,
+      holder: { claimName, claimUID, family: 'IPv6' },
+    },
   } as AddressLease
 }
 

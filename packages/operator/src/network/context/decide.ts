@@ -1,23 +1,25 @@
 /** Which Subnets a context needs, and out of which range each is carved. Pure. */
-import { type AddressFamily, finalizers, type Network, NetworkContext, Subnet } from '@nso/api'
-import { apiVersionOf, keyOf } from 'kube-control-loop'
-import { type Block, formatAddress, overlaps } from '../../addresses/cidr.ts'
-import { privateClass, rangeOf } from '../../addresses/subnet-range.ts'
-import { controllerReference, isDeleting, isOwnedBy, isTooLong, placeLabels } from '../objects.ts'
+import { type AddressFamily, finalizers, type Network, type NetworkContext, type Subnet } from '@nso/api'
+import { keyOf } from 'kube-control-loop'
+import { type Block, overlaps } from '../../addresses/cidr.ts'
+import { rangeOf } from '../../addresses/subnet-range.ts'
+import { advice } from '../../messages.ts'
+import { isDeleting, isOwnedBy } from '../objects.ts'
+import type { RangeRequest } from '../range-claim.ts'
 import { familiesOf, heldPrefix, ipv4RangeOf, pickSubnet, type Range, statedIpv6Range } from '../ranges.ts'
+import { decideAsking } from './ask.ts'
 import type { Seen } from './observe.ts'
-
-type Refused = {
-  state: 'refused'
-  reason: 'RangeUnsupported' | 'RangeOccupied' | 'AddressPoolExhausted' | 'AllocationFailed'
-  message: string
-}
-
-export type Standing =
-  | { state: 'held'; any: boolean }
-  /** A watch of this controller brings what is missing. */
-  | { state: 'waiting'; on: string }
-  | Refused
+import {
+  clash,
+  hindranceTo,
+  notCarried,
+  type Refused,
+  refused,
+  type Standing,
+  serves,
+  subnetFor,
+  subnetName,
+} from './standing.ts'
 
 export type Carved = { readonly subnet: Subnet; readonly range: Block }
 
@@ -25,11 +27,23 @@ export type Decision =
   /** Interfaces still stand; whoever holds that finalizer lets go of it. */
   | { do: 'wait'; on: string }
   | { do: 'release'; remove: readonly Subnet[] }
-  | { do: 'serve'; create: readonly Carved[]; standing: Standing; holds: boolean }
+  | {
+      do: 'serve'
+      create: readonly Carved[]
+      /** What an address service is to be asked for; the standing is what holds beside it. */
+      request?: RangeRequest | undefined
+      standing: Standing
+      holds: boolean
+    }
 
 export function decide(seen: Seen): Decision {
   const { context } = seen
   if (isDeleting(context)) return decideRelease(seen)
+  const made = seen.subnets.some((subnet) => isOwnedBy(subnet, context))
+  if (seen.service) {
+    const asking = decideAsking(seen, seen.service)
+    return { do: 'serve', create: [], ...asking, holds: made || asking.request !== undefined }
+  }
   const outcomes = lackingFamilies(seen).map((family) => carve(seen, family))
   const create = outcomes.filter((outcome): outcome is Carved => 'subnet' in outcome)
   const problem =
@@ -37,8 +51,7 @@ export function decide(seen: Seen): Decision {
     clash(seen) ??
     outcomes.find((outcome): outcome is Standing => 'state' in outcome && outcome.state === 'waiting')
   const any = create.length > 0 || seen.subnets.some((subnet) => !isDeleting(subnet))
-  const holds = create.length > 0 || seen.subnets.some((subnet) => isOwnedBy(subnet, context))
-  return { do: 'serve', create, standing: problem ?? { state: 'held', any }, holds }
+  return { do: 'serve', create, standing: problem ?? { state: 'held', any }, holds: made || create.length > 0 }
 }
 
 /** The range goes after its users: first the hold of the interfaces, then the Subnets. */
@@ -53,24 +66,21 @@ function lackingFamilies({ context, network, subnets }: Seen): readonly AddressF
   return [...new Set(context.spec.ipFamilies ?? [])].filter((family) => !subnets.some((subnet) => serves(subnet, family)))
 }
 
-export function serves(subnet: Subnet, family: AddressFamily): boolean {
-  return subnet.spec.ipFamily === family && subnet.spec.subnetClass === privateClass && !isDeleting(subnet)
-}
-
 function carve(seen: Seen, family: AddressFamily): Carved | Standing {
-  const { context, network, named, taken } = seen
+  const { context, network, taken } = seen
   const source = sourceOf(context, network, family)
   if (source.kind !== 'range') return source.standing
-  const name = `${context.metadata.name}-${family.toLowerCase()}`
-  if (isTooLong(name)) return refused('AllocationFailed', `No Subnet can be named ${name}: longer than 253 characters.`)
-  const namesake = named(name)
-  if (namesake && isDeleting(namesake)) return { state: 'waiting', on: `deletion of Subnet ${name}` }
-  if (namesake) return refused('AllocationFailed', `Subnet ${name} stands, but is no private ${family} Subnet of this context.`)
+  const name = subnetName(context, family)
+  const hindrance = hindranceTo(seen, family)
+  if (hindrance) return hindrance
   const range = pickSubnet(source.range, keyOf(context), [...taken.map((each) => each.range), ...rangesOf(seen.subnets)])
   if (range) return { subnet: subnetFor(context, network, { name, family, range }), range }
   return refused(
     'AddressPoolExhausted',
-    `The ${family} range of network ${context.spec.network.name} has no free block for a Subnet.`,
+    advice(
+      `The ${family} range of network ${context.spec.network.name} has no free block for a Subnet`,
+      'widen the range of the network, or delete Subnets that are not used',
+    ),
   )
 }
 
@@ -83,9 +93,7 @@ function sourceOf(context: NetworkContext, network: Network | undefined, family:
   if (!network || isDeleting(network))
     return none({ state: 'waiting', on: `Network ${name}, or a ${family} Subnet made by hand` })
   if (!familiesOf(network).includes(family)) {
-    return none(
-      refused('AllocationFailed', `Network ${name} does not carry ${family}, and no ${family} Subnet was made by hand.`),
-    )
+    return none(notCarried(name, family))
   }
   const range = family === 'IPv4' ? ipv4RangeOf(network) : ipv6RangeOf(network)
   if (!range) return none({ state: 'waiting', on: `the IPv6 prefix of Network ${name}` })
@@ -101,47 +109,6 @@ function ipv6RangeOf(network: Network): Range | undefined {
   return { kind: 'range', range: held }
 }
 
-function subnetFor(
-  context: NetworkContext,
-  network: Network | undefined,
-  { name, family, range }: { name: string; family: AddressFamily; range: Block },
-): Subnet {
-  const { namespace } = context.metadata
-  const place = { network: context.spec.network.name, location: context.spec.location.name }
-  return {
-    apiVersion: apiVersionOf(Subnet),
-    kind: Subnet.kind,
-    metadata: {
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-      labels: placeLabels({ ...place, networkUid: network?.metadata.uid }),
-      ownerReferences: [controllerReference(NetworkContext, context)],
-    },
-    spec: {
-      subnetClass: privateClass,
-      networkContext: { name: context.metadata.name },
-      location: { name: place.location },
-      ipFamily: family,
-      startAddress: formatAddress(family, range.start),
-      prefixLength: range.prefixLength,
-    },
-  }
-}
-
-/** Two Subnets of a network in two locations must not share an address; one made by hand may. It is told, and nothing moves. */
-function clash({ subnets, taken }: Seen): Refused | undefined {
-  for (const subnet of subnets) {
-    const range = rangeOf(subnet)
-    const other = range && taken.find((each) => overlaps(each.range, range))
-    if (other) return refused('RangeOccupied', `Subnet ${subnet.metadata.name} overlaps ${other.by} of the same network.`)
-  }
-  return undefined
-}
-
 function rangesOf(subnets: readonly Subnet[]): Block[] {
   return subnets.flatMap((subnet) => rangeOf(subnet) ?? [])
-}
-
-function refused(reason: Refused['reason'], message: string): Refused {
-  return { state: 'refused', reason, message }
 }

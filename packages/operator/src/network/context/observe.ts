@@ -1,9 +1,12 @@
 /** Reads what a pass over a network context decides on. Caches only. */
-import { contextName, type Network, type NetworkContext, type Subnet } from '@nso/api'
+import type { Network, NetworkContext, Subnet } from '@nso/api'
 import { type Key, keyFor, keyOf } from 'kube-control-loop'
 import type { Block } from '../../addresses/cidr.ts'
+import type { ProjectAnswer } from '../../addresses/ipam/project.ts'
 import { rangeOf } from '../../addresses/subnet-range.ts'
 import type { NetworkCaches } from '../parts.ts'
+import { projectOfRange, type RangeService } from '../range-claim.ts'
+import type { Ahead } from './ahead.ts'
 
 export type Taken = { readonly range: Block; readonly by: string }
 
@@ -16,11 +19,23 @@ export type Seen = {
   named: (name: string) => Subnet | undefined
   /** Ranges of the other contexts of the network, as stored and as passes that run now are about to write. */
   taken: readonly Taken[]
+  /** Absent: ranges are carved here. */
+  service?: ServiceSeen
+}
+
+/** What an address service could be asked for the context. */
+export type ServiceSeen = {
+  readonly className: string | undefined
+  readonly project: ProjectAnswer
+  /** Whether Networks have ranges of the service too, out of which it carves. */
+  readonly isNetworkAsked: boolean
 }
 
 export type Carving = ReadonlyMap<Key, readonly Block[]>
 
-export function observe(caches: NetworkCaches, context: NetworkContext, carving: Carving): Seen {
+export type Sources = { caches: NetworkCaches; ahead: Ahead; carving: Carving; ranges: RangeService | undefined }
+
+export function observe({ caches, ahead, carving, ranges }: Sources, context: NetworkContext): Seen {
   const { namespace } = context.metadata
   const networkKey = keyFor(context.spec.network.name, namespace)
   const own = keyOf(context)
@@ -35,23 +50,16 @@ export function observe(caches: NetworkCaches, context: NetworkContext, carving:
         ...caches.subnets.by('context', keyOf(other)).flatMap(takenBy),
         ...(carving.get(keyOf(other)) ?? []).map((range) => ({ range, by: `NetworkContext ${other.metadata.name}` })),
       ]),
-      ...[...caches.subnets.values()].filter((subnet) => isAhead(caches, subnet, context)).flatMap(takenBy),
+      ...ahead.of(networkKey).flatMap(takenBy),
     ],
+    ...(ranges ? { service: serviceSeen(ranges, context) } : {}),
   }
 }
 
-/**
- * A Subnet made by hand may stand before its context does; that its context's name begins with the network's is all that tells. One
- * that turns out to be of another network has cost this one a free block, no more.
- */
-function isAhead(
-  caches: NetworkCaches,
-  { metadata, spec }: Subnet,
-  { metadata: own, spec: { network } }: NetworkContext,
-): boolean {
-  const { name } = spec.networkContext
-  const isOfNetwork = metadata.namespace === own.namespace && name.startsWith(contextName(network.name, ''))
-  return isOfNetwork && name !== own.name && !caches.contexts.get(keyFor(name, metadata.namespace))
+function serviceSeen(ranges: RangeService, { metadata, status }: NetworkContext): ServiceSeen {
+  const { network, subnet } = ranges.classes
+  const project = projectOfRange(ranges, metadata.namespace ?? '', status?.ipam?.ipv6ClaimRef)
+  return { className: subnet, project, isNetworkAsked: Boolean(network) }
 }
 
 function takenBy(subnet: Subnet): Taken[] {

@@ -48,6 +48,13 @@ const table: { says: string; context: NetworkContext; nics: NetworkInterface[]; 
   { says: 'does not begin on a context that is going', context: aContext(deleting), nics: [nic(at('dfw'))], want: 'keep' },
   { says: 'does not mind interfaces in another location', context: aContext(held), nics: [nic(at('lhr'))], want: 'let-go' },
   { says: 'goes by the label before the status', context: aContext(), nics: [nic(at('lhr'), 'net', 'net-dfw')], want: 'keep' },
+  { says: 'goes by the status where there is no label', context: aContext(), nics: [nic({}, 'net', 'net-dfw')], want: 'hold' },
+  {
+    says: 'does not mind an interface whose status tells another context',
+    context: aContext(held),
+    nics: [nic({}, 'net', 'net-lhr')],
+    want: 'let-go',
+  },
   { says: 'counts an interface that does not tell its location', context: aContext(), nics: [nic()], want: 'hold' },
   { says: 'does not mind another network', context: aContext(held), nics: [nic(at('dfw'), 'other')], want: 'let-go' },
   {

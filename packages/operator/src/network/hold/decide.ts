@@ -15,7 +15,7 @@ export function isIn(context: NetworkContext, nic: NetworkInterface): boolean {
 
 /**
  * The hold begins with the first interface that is not being deleted, and ends with the last one of any kind: one that is
- * going still has its addresses and its attachment. `nics`: interfaces of the context's network.
+ * going still has its addresses and its attachment. `nics`: all that may be in the context.
  */
 export function decide(context: NetworkContext, nics: Iterable<NetworkInterface>): Decision {
   const held = context.metadata.finalizers?.includes(finalizers.contextInUse) ?? false

@@ -31,8 +31,7 @@ export function createHoldController(options: NetworkOptions): Controller {
     async reconcile({ key, signal }) {
       const context = caches.contexts.get(key)
       if (!context) return settled
-      const network = keyFor(context.spec.network.name, context.metadata.namespace)
-      switch (decide(context, caches.interfaces.by('network', network))) {
+      switch (decide(context, nicsOf(caches, context))) {
         case 'keep':
           return settled
         case 'hold':
@@ -43,6 +42,12 @@ export function createHoldController(options: NetworkOptions): Controller {
       }
     },
   }
+}
+
+/** All that may be in the context. */
+export function nicsOf({ interfaces }: Pick<NetworkCaches, 'interfaces'>, context: NetworkContext): readonly NetworkInterface[] {
+  const network = keyFor(context.spec.network.name, context.metadata.namespace)
+  return [...interfaces.by('context', keyOf(context)), ...interfaces.by('unplaced', network)]
 }
 
 /** The contexts an interface is in, and was in; all of its network where it does not tell. What stays in its place is no news. */

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Network, NetworkContext } from '@nso/api'
 import { formatCidr, readBlock } from '../../addresses/cidr.ts'
+import type { ProjectAnswer } from '../../addresses/ipam/project.ts'
+import { createOccupancy } from '../../addresses/occupancy.ts'
 import { contextFor, type Decision, decide } from './decide.ts'
-import type { Seen } from './observe.ts'
+import type { RangesSeen, Seen } from './observe.ts'
 import { networkStatus } from './status.ts'
 
 function aNetwork(spec: Partial<Network['spec']> = {}, given: Partial<Network['metadata']> = {}, prefix?: string): Network {
@@ -17,8 +19,21 @@ function aNetwork(spec: Partial<Network['spec']> = {}, given: Partial<Network['m
 }
 
 function seen(given: Partial<Seen> = {}): Seen {
-  return { network: aNetwork(), contexts: [], locations: ['dfw'], heldByOthers: [], ...given }
+  return { network: aNetwork(), contexts: [], locations: ['dfw'], ranges: chosen([]), ...given }
 }
+
+function chosen(held: readonly string[]): RangesSeen {
+  const occupancy = createOccupancy()
+  for (const text of held)
+    occupancy.add(
+      text,
+      [readBlock(text)].flatMap((block) => block ?? []),
+    )
+  return { kind: 'chosen', held: occupancy }
+}
+
+const project: ProjectAnswer = { kind: 'resolved', project: { name: 'alpha', namespace: 'there' } }
+const service: RangesSeen = { kind: 'service', className: 'datum-network-v6', project }
 
 function stored(context: NetworkContext, given: Partial<NetworkContext['metadata']> = {}): NetworkContext {
   return { ...context, metadata: { ...context.metadata, uid: `${context.metadata.name}-uid`, ...given } }
@@ -38,9 +53,9 @@ function summary(decision: Decision): object {
       ? ranges.prefix
         ? formatCidr(ranges.prefix)
         : 'held'
-      : ranges.kind === 'none'
-        ? 'none'
-        : ranges.reason
+      : 'reason' in ranges
+        ? ranges.reason
+        : ranges.kind
   const changed = change.flatMap(({ operations }) => operations.filter(({ op }) => op !== 'test').map(({ path }) => path))
   return { ranges: range, create: names(create), change: changed, retire: names(retire) }
 }
@@ -87,7 +102,7 @@ const table: { says: string; given: Seen; want: object }[] = [
     says: 'keeps the prefix on record though another holds it',
     given: seen({
       network: aNetwork({}, {}, record),
-      heldByOthers: [readBlock(record)].flatMap((block) => block ?? []),
+      ranges: chosen([record]),
       locations: [],
     }),
     want: { ...rest, ranges: record },
@@ -123,6 +138,34 @@ const table: { says: string; given: Seen; want: object }[] = [
     want: { ...rest, ranges: 'none' },
   },
   {
+    says: 'asks an address service for its range, whatever is on record',
+    given: seen({ network: aNetwork({}, {}, record), locations: [], ranges: service }),
+    want: { ...rest, ranges: 'ask' },
+  },
+  {
+    says: 'asks no address service for IPv4',
+    given: seen({ network: aNetwork({ ipFamilies: ['IPv4'] }), locations: [], ranges: service }),
+    want: { ...rest, ranges: 'none' },
+  },
+  {
+    says: 'asks no address service that has no class for it, and chooses nothing itself',
+    given: seen({ locations: [], ranges: { ...service, className: undefined } }),
+    want: { ...rest, ranges: 'none' },
+  },
+  {
+    says: 'cannot have a range of its own choice of an address service',
+    given: seen({ network: aNetwork({ ipam: { mode: 'Auto', ipv6Range: 'fd00::/48' } }), locations: [], ranges: service }),
+    want: { ...rest, ranges: 'RangeUnsupported' },
+  },
+  {
+    says: 'asks no address service while its project is not known',
+    given: seen({
+      locations: [],
+      ranges: { ...service, project: { kind: 'refused', reason: 'ProjectUnresolved', message: 'no' } },
+    }),
+    want: { ...rest, ranges: 'ProjectUnresolved' },
+  },
+  {
     says: 'going, deletes the contexts made for it only',
     given: seen({
       network: aNetwork({}, deleting),
@@ -134,6 +177,21 @@ const table: { says: string; given: Seen; want: object }[] = [
 for (const { says, given, want } of table) {
   test(`a network ${says}`, () => assert.deepEqual(summary(decide(given)), want))
 }
+
+test('a claim on a range is named by the uid of its network, in the namespace of the project', () => {
+  const decision = decide(seen({ ranges: service }))
+  assert.ok(decision.do === 'serve' && decision.ranges.kind === 'ask')
+  assert.deepEqual(decision.ranges.claim, {
+    apiVersion: 'ipam.miloapis.com/v1alpha1',
+    kind: 'IPClaim',
+    metadata: { name: 'network-net-uid', namespace: 'there' },
+    spec: {
+      className: 'datum-network-v6',
+      scope: { network: { apiGroup: 'networking.datumapis.com', kind: 'Network', name: 'net' } },
+      target: 'ScopeRange',
+    },
+  })
+})
 
 test('a context projects the families once each, the MTU and the generation, and is found by its labels', () => {
   const context = contextFor(aNetwork({ ipFamilies: ['IPv6', 'IPv4', 'IPv6'], mtu: 8000 }), 'dfw')
@@ -170,6 +228,7 @@ test('B52: a name that is no label value is left out of the labels, and one that
   const endless = aNetwork({}, { name: 'n'.repeat(252) })
   const decision = decide(seen({ network: endless, locations: ['dfw'] }))
   assert.ok(decision.do === 'serve' && decision.create.length === 0)
+  assert.ok(decision.ranges.kind !== 'ask')
   const ready = networkStatus(endless, decision.ranges, decision.tooLong).conditions.find(({ type }) => type === 'Ready')
   assert.deepEqual([ready?.status, ready?.reason], ['False', 'AllocationFailed'])
 })
@@ -177,7 +236,7 @@ test('B52: a name that is no label value is left out of the labels, and one that
 test('a message about names that are too long has an end, however many there are', () => {
   const names = Array.from({ length: 500 }, (_, at) => `${at}${'n'.repeat(300)}`)
   const { conditions } = networkStatus(aNetwork(), { kind: 'none' }, names)
-  assert.match(conditions[0]?.message ?? '', /^No NetworkContext can be named 0n+, 1n+, 2n+ and 497 others: longer than 253/)
+  assert.match(conditions[0]?.message ?? '', /^No NetworkContext can be named 0n+…, 1n+…, 2n+… and 497 more, longer than 253/)
 })
 
 test('a refused network keeps the prefix on record and says why it is not ready', () => {

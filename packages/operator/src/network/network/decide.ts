@@ -2,16 +2,25 @@
 import { contextName, Network, NetworkContext } from '@nso/api'
 import { apiVersionOf, type JsonPatchOperation } from 'kube-control-loop'
 import type { Block } from '../../addresses/cidr.ts'
+import type { RefusalReason } from '../../addresses/port.ts'
 import { changeEntries, changeValue } from '../../json-patch.ts'
+import { advice } from '../../messages.ts'
 import { controllerReference, isDeleting, isOwnedBy, isTooLong, placeLabels } from '../objects.ts'
+import { networkClaimName, type RangeRef, type RangeRequest, rangeRequest } from '../range-claim.ts'
 import { familiesOf, heldPrefix, ipv4RangeOf, pickPrefix, statedIpv6Range } from '../ranges.ts'
-import type { Seen } from './observe.ts'
+import type { RangesSeen, Seen } from './observe.ts'
 
 export type Ranges =
   /** No range is asked for: another policy gives them, or there is no family to carry. */
   | { kind: 'none' }
-  | { kind: 'held'; prefix: Block | undefined }
-  | { kind: 'refused'; reason: 'RangeUnsupported' | 'AddressPoolExhausted'; message: string }
+  /** `ref`: where an address service holds it. */
+  | { kind: 'held'; prefix: Block | undefined; ref?: RangeRef }
+  /** An address service is to be asked. */
+  | ({ kind: 'ask' } & RangeRequest)
+  | Refused
+
+/** `retry`: nothing that is watched tells when it would be otherwise. */
+type Refused = { kind: 'refused'; reason: 'RangeUnsupported' | 'RangeOccupied' | RefusalReason; message: string; retry?: boolean }
 
 export type Decision =
   | { do: 'release'; remove: readonly NetworkContext[] }
@@ -50,17 +59,35 @@ export function decide(seen: Seen): Decision {
 }
 
 /** An explicit range wins; else what the status records stays, whatever others hold; else a prefix is chosen. */
-function rangesOf({ network, heldByOthers }: Seen): Ranges {
+function rangesOf({ network, ranges }: Seen): Ranges {
   const families = familiesOf(network)
   if (network.spec.ipam.mode !== 'Auto' || families.length === 0) return { kind: 'none' }
+  if (ranges.kind === 'service') return askFor(network, ranges)
   const ipv4 = families.includes('IPv4') ? ipv4RangeOf(network) : undefined
   if (ipv4?.kind === 'unsupported') return { kind: 'refused', reason: 'RangeUnsupported', message: ipv4.message }
   if (!families.includes('IPv6')) return { kind: 'held', prefix: undefined }
   const stated = statedIpv6Range(network)
   if (stated?.kind === 'unsupported') return { kind: 'refused', reason: 'RangeUnsupported', message: stated.message }
-  const prefix = stated?.range ?? heldPrefix(network) ?? pickPrefix(network.metadata.uid ?? network.metadata.name, heldByOthers)
+  const prefix = stated?.range ?? heldPrefix(network) ?? pickPrefix(network.metadata.uid ?? network.metadata.name, ranges.held)
   if (prefix) return { kind: 'held', prefix }
-  return { kind: 'refused', reason: 'AddressPoolExhausted', message: 'Every /48 of fd20::/20 is held by another network.' }
+  const message = advice(
+    'Every /48 of fd20::/20 is held by another network',
+    'delete networks that are not used, or set spec.ipam.ipv6Range',
+  )
+  return { kind: 'refused', reason: 'AddressPoolExhausted', message }
+}
+
+/** An address service holds an IPv6 range for each network, of its own choice. Of IPv4 addresses it has pools that no network owns. */
+function askFor(network: Network, { className, project }: Extract<RangesSeen, { kind: 'service' }>): Ranges {
+  const { name, uid } = network.metadata
+  if (!className || !uid || !familiesOf(network).includes('IPv6')) return { kind: 'none' }
+  if (network.spec.ipam.ipv6Range) {
+    const what = `spec.ipam.ipv6Range ${network.spec.ipam.ipv6Range} cannot be had, the address service chooses the ranges`
+    return { kind: 'refused', reason: 'RangeUnsupported', message: advice(what, 'leave spec.ipam.ipv6Range out') }
+  }
+  if (project.kind === 'refused') return { ...project, retry: true }
+  const claim = { name: networkClaimName(uid), className, project: project.project, place: { network: name } }
+  return { kind: 'ask', ...rangeRequest(claim) }
 }
 
 /** The presence of a network in one location, as its POST says it. */

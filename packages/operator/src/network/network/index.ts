@@ -1,16 +1,20 @@
 /** The network controller: a Network gets its prefix, and a NetworkContext in each location that is served. Key: network. */
-import { type Controller, type Key, keyFor, keyOf, settled, watch } from 'kube-control-loop'
-import type { Block } from '../../addresses/cidr.ts'
+import { managers } from '@nso/api'
+import { type Controller, keyFor, keyOf, settled, watch } from 'kube-control-loop'
 import { controllerNames, type NetworkOptions, networkWriters } from '../parts.ts'
+import { createRangeAsker } from '../range-claim.ts'
+import { rangeWatches } from '../range-watches.ts'
 import { type NetworkActors, release, serve } from './act.ts'
 import { decide } from './decide.ts'
+import { trackHeldPrefixes } from './held-prefixes.ts'
 import { observe } from './observe.ts'
 
 export function createNetworkController(options: NetworkOptions): Controller {
   const { caches, environment } = options
-  const actors: NetworkActors = { caches, client: environment.client, writers: networkWriters(options) }
-  /** Prefixes chosen by passes that run now: another network's pass must not choose the same one before it is on record. */
-  const choosing = new Map<Key, Block>()
+  const { ranges } = options
+  const asker = ranges && createRangeAsker(ranges, { clock: options.clock, fieldManager: managers.network })
+  const actors: NetworkActors = { caches, client: environment.client, writers: networkWriters(options), ranges: asker }
+  const held = trackHeldPrefixes(caches.networks)
   return {
     name: controllerNames.network,
     watches: [
@@ -20,18 +24,25 @@ export function createNetworkController(options: NetworkOptions): Controller {
         return context ? [keyFor(context.spec.network.name, context.metadata.namespace)] : []
       }),
       watch(caches.servingLocations, () => [...caches.networks.values()].map(keyOf)),
+      ...(ranges ? rangeWatches(ranges, caches.networks, 'network') : []),
     ],
-    needs: [{ cache: caches.networks }, { cache: caches.contexts }, { cache: caches.servingLocations }],
+    needs: [
+      { cache: caches.networks },
+      { cache: caches.contexts },
+      { cache: caches.servingLocations },
+      ...(ranges ? [{ cache: ranges.namespaces }] : []),
+    ],
     async reconcile({ key, signal }) {
       const network = caches.networks.get(key)
       if (!network) return settled
-      const decision = decide(observe(caches, network, choosing))
+      const decision = decide(observe(caches, network, ranges ?? held))
       if (decision.do === 'release') return release(actors, network, decision, signal)
-      if (decision.ranges.kind === 'held' && decision.ranges.prefix) choosing.set(key, decision.ranges.prefix)
+      const chosen = !ranges && decision.ranges.kind === 'held' ? decision.ranges.prefix : undefined
+      const written = chosen && held.choosing(key, chosen)
       try {
         return await serve(actors, network, decision, signal)
       } finally {
-        choosing.delete(key)
+        written?.()
       }
     },
     forget: actors.writers.status.forget,

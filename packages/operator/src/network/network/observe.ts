@@ -1,10 +1,11 @@
 /** Reads what a pass over a network decides on. Caches only. */
 import type { Network, NetworkContext, ServingLocation } from '@nso/api'
 import { keyOf } from 'kube-control-loop'
-import type { Block } from '../../addresses/cidr.ts'
+import type { ProjectAnswer } from '../../addresses/ipam/project.ts'
 import { isDeleting } from '../objects.ts'
 import type { NetworkCaches } from '../parts.ts'
-import { heldPrefix, statedIpv6Range } from '../ranges.ts'
+import { projectOfRange, type RangeService } from '../range-claim.ts'
+import type { HeldBlocks } from '../ranges.ts'
 
 export type Seen = {
   network: Network
@@ -12,28 +13,29 @@ export type Seen = {
   contexts: readonly NetworkContext[]
   /** Names of the locations that are served. */
   locations: readonly string[]
-  /** IPv6 ranges of all other networks, by status, by spec, and as passes that run now are about to write. */
-  heldByOthers: readonly Block[]
+  ranges: RangesSeen
 }
 
-/** `choosing`: prefixes that passes over other networks have chosen and not yet written. */
-export function observe(caches: NetworkCaches, network: Network, choosing: ReadonlyMap<string, Block>): Seen {
-  const key = keyOf(network)
-  const others = [...caches.networks.values()].filter((other) => keyOf(other) !== key)
-  const chosen = [...choosing].filter(([chooser]) => chooser !== key).map(([, block]) => block)
+export type RangesSeen =
+  /** Ranges are chosen here: what all networks hold by status, by spec, and as passes that run now are about to write. */
+  | { readonly kind: 'chosen'; readonly held: HeldBlocks }
+  /** An address service gives them, where it has a class for them. */
+  | { readonly kind: 'service'; readonly className: string | undefined; readonly project: ProjectAnswer }
+
+export function observe(caches: NetworkCaches, network: Network, from: HeldBlocks | RangeService): Seen {
   return {
     network,
-    contexts: caches.contexts.by('network', key),
+    contexts: caches.contexts.by('network', keyOf(network)),
     locations: [...caches.servingLocations.values()]
       .filter((location: ServingLocation) => !isDeleting(location))
       .map((location) => location.metadata.name)
       .sort(),
-    heldByOthers: [...others.flatMap(rangesOf), ...chosen],
+    ranges:
+      'classes' in from
+        ? { kind: 'service', className: from.classes.network, project: projectOf(from, network) }
+        : { kind: 'chosen', held: from },
   }
 }
 
-function rangesOf(network: Network): Block[] {
-  const stated = statedIpv6Range(network)
-  const held = heldPrefix(network)
-  return [...(stated?.kind === 'range' ? [stated.range] : []), ...(held ? [held] : [])]
-}
+const projectOf = (service: RangeService, { metadata, status }: Network): ProjectAnswer =>
+  projectOfRange(service, metadata.namespace ?? '', status?.ipam?.ipv6PrefixRef)

@@ -1,0 +1,125 @@
+/**
+ * Whether the service still holds each address of an interface for it. What is lost is told and counted, never allocated again:
+ * the service would hand out another block, and a workload uses this one.
+ */
+import type { NetworkInterface } from '@nso/api'
+import { keyFor, keyOf } from 'kube-control-loop'
+import { IPClaim } from 'kube-ipam'
+import { isDeleting } from '../../interface/holder.ts'
+import { advice, few } from '../../messages.ts'
+import { formatCidr, sameBlock } from '../cidr.ts'
+import type { Verification } from '../port.ts'
+import { placeOf } from './give-back.ts'
+import { topics } from './interests.ts'
+import { blockOf, sourceOf } from './ip-claim.ts'
+import { namedFor } from './known.ts'
+import { missingSaid } from './losses.ts'
+import { type Listed, listedIn } from './names.ts'
+import type { IpamParts } from './parts.ts'
+import type { Project, ProjectAnswer } from './project.ts'
+import { isAway, refusalOf } from './refusals.ts'
+import { projectIn } from './service.ts'
+
+type Loss = { readonly address: string; readonly what: string; readonly next: string }
+
+export async function verify(parts: IpamParts, nic: NetworkInterface, signal: AbortSignal): Promise<Verification> {
+  const namespace = nic.metadata.namespace ?? ''
+  const listed = listedIn(nic)
+  await parts.service.namespaces.ready(signal)
+  const answer = projectIn(parts.service, namespace)
+  const doubtful = listed.filter((one) => !isKnownToStand(parts, nic, one, answer))
+  const follows = [topics.namespace(namespace), ...listed.flatMap((one) => topicsOf(parts, nic, one, answer))]
+  follow(parts, nic, follows)
+  if (doubtful.length === 0) {
+    if (answer.kind === 'resolved') parts.losses.found(nic, answer.project.name, [])
+    return { kind: 'standing' }
+  }
+  if (answer.kind === 'refused') return { kind: 'unknown', message: answer.message }
+  if (parts.service.knowledge() === 'pending') return asSaid(parts, nic, [...follows, topics.service])
+  return judgeLive(parts, { nic, doubtful, project: answer.project, follows }, signal)
+}
+
+function topicsOf(parts: IpamParts, nic: NetworkInterface, { ipClaim }: Listed, answer: ProjectAnswer): readonly string[] {
+  const there = answer.kind === 'resolved' ? [keyFor(ipClaim, answer.project.namespace)] : []
+  return [...new Set([...there, ...namedFor(parts, nic, ipClaim, answer).map(keyOf)])].map(topics.ipClaim)
+}
+
+/** From what is known; also where the namespace tells another project by now, or none. */
+function isKnownToStand(parts: IpamParts, nic: NetworkInterface, one: Listed, answer: ProjectAnswer): boolean {
+  if (parts.service.knowledge() !== 'followed') return false
+  return namedFor(parts, nic, one.ipClaim, answer).some((named) => lossOf(nic, one, named, '') === undefined)
+}
+
+/** The cache may lag behind a leader before this one: a loss is told only after a live read. */
+async function judgeLive(
+  parts: IpamParts,
+  given: { nic: NetworkInterface; doubtful: readonly Listed[]; project: Project; follows: readonly string[] },
+  signal: AbortSignal,
+): Promise<Verification> {
+  const { nic, doubtful, project, follows } = given
+  try {
+    const losses = await Promise.all(doubtful.map((one) => liveLoss(parts, nic, one, project, signal)))
+    const lost = losses.flatMap((loss) => loss ?? [])
+    const addresses = lost.map(({ address }) => address)
+    parts.losses.found(nic, project.name, addresses)
+    const [first] = lost
+    if (!first) return { kind: 'standing' }
+    const what = lost.length === 1 ? first.what : few(lost.map((loss) => loss.what))
+    return { kind: 'missing', address: first.address, message: advice(what, first.next) }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!isAway(error) && !refusalOf(error, project)) throw error
+    return asSaid(parts, nic, [...follows, ...parts.whenBack()])
+  }
+}
+
+async function liveLoss(
+  { service }: IpamParts,
+  nic: NetworkInterface,
+  one: Listed,
+  { name, namespace }: Project,
+  signal: AbortSignal,
+): Promise<Loss | undefined> {
+  const live = await service.client.find(IPClaim, { name: one.ipClaim, namespace }, signal)
+  const known = service.claims.get(keyFor(one.ipClaim, namespace))
+  if (live) service.claims.absorb(live)
+  else if (known) service.claims.absorbGone(known)
+  const where = `IPClaim ${keyFor(one.ipClaim, namespace)} in project ${name}`
+  if (live) return lossOf(nic, one, live, where)
+  const what = `Address ${one.text} is not held any more, ${where} is gone`
+  return { address: one.text, what, next: remedy }
+}
+
+const remedy =
+  'make it again for this very address, or delete the interface so that it gets another; nothing is renumbered by itself'
+
+function lossOf(nic: NetworkInterface, { text, block }: Listed, ipClaim: IPClaim, where: string): Loss | undefined {
+  const held = blockOf(ipClaim)
+  const source = sourceOf(ipClaim)
+  const { network, location } = placeOf(nic)
+  const { scope, target } = ipClaim.spec
+  const isElsewhere =
+    target !== undefined ||
+    scope?.network?.name !== network ||
+    (location !== undefined && scope.location?.name !== location) ||
+    (source !== undefined && source.namespace !== nic.metadata.namespace)
+  const lost = (what: string): Loss => ({ address: text, what, next: remedy })
+  if (isElsewhere) return lost(`Address ${text} is published, but ${where} is not for this interface`)
+  if (!held) return lost(`Address ${text} is published, but ${where} holds none`)
+  if (block && sameBlock(held, block)) return undefined
+  return lost(`Address ${text} is published, but ${where} holds ${formatCidr(held)}`)
+}
+
+/** While nobody can tell, what was said last stands. */
+function asSaid(parts: IpamParts, nic: NetworkInterface, follows: readonly string[]): Verification {
+  follow(parts, nic, follows)
+  const message = missingSaid(nic)
+  if (message === undefined) return { kind: 'standing' }
+  const address = listedIn(nic).find(({ text }) => message.includes(text))?.text ?? ''
+  return { kind: 'missing', address, message }
+}
+
+/** One that is going waits for what its release says. */
+function follow({ interests }: IpamParts, nic: NetworkInterface, follows: readonly string[]): void {
+  if (!isDeleting(nic)) interests.set(`interface ${keyOf(nic)}`, follows)
+}
