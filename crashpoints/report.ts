@@ -21,7 +21,7 @@ function table({ modes }: Asked, { calm, tried }: Report): string[] {
     const own = tried.filter((each) => each.scenario === scenario)
     return row(scenario.name, [String(result.writes.length), ...modes.map((mode) => cellOf(own, mode))])
   })
-  return [row('scenario', ['writes', ...modes]), ...rows, row('', ['', ...modes.map((mode) => cellOf(tried, mode))])]
+  return [row('scenario', ['writes', ...modes]), ...rows, row('all', ['', ...modes.map((mode) => cellOf(tried, mode))])]
 }
 
 /** `16/16`: so many ended as they should, of so many that were hit. */

@@ -18,12 +18,12 @@ test('no permission is wildcarded, and none is on a data plane’s kinds or on n
   assert.ok(!/cloud\.datumapis\.com|k8s\.cni\.cncf\.io/.test(text))
 })
 
-test('at an address service NSO changes nothing that stands, and deletes what is its own', () => {
+test('at an address service NSO marks, and deletes, what is its own, and writes nothing else that stands', () => {
   const rules = ipam.flatMap((object) => ('rules' in object ? (object.rules as { resources: string[]; verbs: string[] }[]) : []))
   assert.deepEqual(
     rules.map(({ resources, verbs }) => [resources, verbs]),
     [
-      [['ipclaims'], ['get', 'list', 'watch', 'create', 'delete']],
+      [['ipclaims'], ['get', 'list', 'watch', 'create', 'patch', 'delete']],
       [['ipallocations'], ['get', 'list', 'delete']],
       [['ipclasses'], ['get']],
     ],

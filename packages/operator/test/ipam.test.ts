@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { labels, NetworkContext, NetworkInterface, NetworkInterfaceClaim, Subnet } from '@nso/api'
 import { type ApiRequest, systemClock, type Transport } from 'kube-control-loop'
-import { type ScriptedTransport, scriptTransport, statusAnswer } from 'kube-control-loop/testing'
+import { answers, type ScriptedTransport, scriptTransport, statusAnswer } from 'kube-control-loop/testing'
 import { IPAllocation, IPClaim, IPClass } from 'kube-ipam'
 import { eventually } from 'kube-localplane/testing'
 import { allocatorCases } from '../src/addresses/contract.ts'
@@ -620,6 +620,53 @@ test('a deletion of a roll-back that was not answered is refused once the addres
   await gone(world.client, NetworkInterfaceClaim, namespace, 'web')
   await nothingHeld(project)
 })
+
+test('a deletion of a retained allocation that was not answered is refused once a claim has it again', async () => {
+  const { namespace, project } = await place()
+  const full = wire
+    .on({ ...post, where: ({ body }) => (body as IPClaim).spec.ipFamily === 'IPv6' }, { times: 100 })
+    .answer(statusAnswer(507, 'InsufficientStorage', 'full', { name: 'p', causes: [{ reason: 'Exhausted' }] }))
+  const deletions = { method: 'DELETE', path: new RegExp(`/${project}/ipallocations/`) } as const
+  const unanswered = wire.on(deletions, { times: 100 }).dropBefore()
+  await create(world.client, aClaim(namespace, 'web', { ...dual, reclaimPolicy: 'Retain' }))
+  await refused(namespace, 'web', 'AddressPoolExhausted')
+  full.remove()
+  await nudge(namespace, 'web')
+  await ready(namespace, 'web')
+  unanswered.remove()
+  const [first] = wire.sent(deletions)
+  assert.equal(await landLate(first?.request), 409)
+  assert.equal((await ipam.allocations(project)).length, 2)
+  await remove(world.client, NetworkInterfaceClaim, namespace, 'web')
+  await gone(world.client, NetworkInterfaceClaim, namespace, 'web')
+  await remove(world.client, NetworkInterface, namespace, 'web')
+  await nothingHeld(project)
+})
+
+test('a list of the service that says too little makes no address missing: what it lacks is asked for by name', async () => {
+  const { namespace, project } = await place()
+  await create(world.client, aClaim(namespace, 'web', dual))
+  await ready(namespace, 'web')
+  const empty = { kind: 'IPClaimList', apiVersion: 'ipam.miloapis.com/v1alpha1', metadata: { resourceVersion: '1' }, items: [] }
+  const end = { apiVersion: empty.apiVersion, kind: 'IPClaim', metadata: bookmark }
+  await restart((over) => {
+    const list = { method: 'GET', path: /\/v1alpha1\/ipclaims$/ } as const
+    over.on({ ...list, where: ({ query }) => query?.watch === undefined }, { times: 100 }).answer(answers.ok(empty))
+    over.on(list, { times: 100 }).stream([JSON.stringify({ type: 'BOOKMARK', object: end })], 'stays')
+  })
+  await nudge(namespace, 'web')
+  await eventually('it is asked for by name', async () => wire.sent({ method: 'GET', path: /web-f-ipv[46]$/ }).length >= 2)
+  await create(world.client, aClaim(namespace, 'after'))
+  await ready(namespace, 'after')
+  await ready(namespace, 'web')
+  assert.equal(await lost(), 0)
+  await Promise.all(['web', 'after'].map((name) => remove(world.client, NetworkInterfaceClaim, namespace, name)))
+  await nothingHeld(project)
+  await restart()
+})
+
+/** Ends the first part of a watch that began with what stands. */
+const bookmark = { resourceVersion: '1', annotations: { 'k8s.io/initial-events-end': 'true' } }
 
 test('a deletion that a process sent before it died takes nothing from the claim that the next one serves', async () => {
   const { namespace, project } = await place()

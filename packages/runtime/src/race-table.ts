@@ -49,6 +49,8 @@ export type RaceRow<W> =
       readonly orphan: Step<W>
       /** Waits until nothing is left of it. */
       readonly afterOrphan: Step<W>
+      /** What the server takes in no form (by its schema, a policy, a quota) is told in a status, and is no error. */
+      readonly refusalIsTold?: true
       /** The kind may be absent: makes the controller look again after it was told that it is. */
       readonly wake?: Step<W>
     })

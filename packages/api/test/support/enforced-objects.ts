@@ -115,7 +115,7 @@ export const enforcedVersions: readonly Versions[] = [
     AddressLease,
     {
       spec: {
-        ...{ networkContext: { name: 'net-here' }, family: 'IPv6', address: 'fd20::7/128' },
+        ...{ network: { name: 'net' }, networkContext: { name: 'net-here' }, family: 'IPv6', address: 'fd20::7/128' },
         holder: { claimName: 'web', claimUID: 'web', family: 'IPv6' },
       },
     },

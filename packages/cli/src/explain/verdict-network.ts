@@ -1,6 +1,6 @@
 /** The hop at the network object of the data plane, and how reports of a data plane are told. Pure. */
 import type { KubeObject } from 'kube-control-loop'
-import { conditionsOf, type StoredCondition } from '../owners/stored.ts'
+import { conditionsOf, pick, type StoredCondition } from '../owners/stored.ts'
 import { documentedConditions } from '../owners/table.ts'
 import { type Break, type Check, saidBy } from './break.ts'
 import { going } from './deletion.ts'
@@ -33,7 +33,7 @@ export function networkBreak(facts: Facts): Break | undefined {
   if (!link.object) {
     const { isKnown, says } = missing(facts, link)
     return isKnown
-      ? { at: link.wanted, because: `it ${says}; NSO makes it when its context has its subnets${absent(facts, 'NSO')}` }
+      ? { at: link.wanted, because: `it ${says}; NSO makes it when ${lackingSubnets(facts)}${absent(facts, 'NSO')}` }
       : undefined
   }
   if (link.object.metadata.deletionTimestamp) return { at: refOf(link.object), because: going(facts, link.object) }
@@ -42,6 +42,15 @@ export function networkBreak(facts: Facts): Break | undefined {
   if (silent) return { at: refOf(link.object), because: silence(facts, link.object, silent) }
   const bad = conditionsOf(link.object).find(({ status }) => status === 'False')
   return bad && { at: refOf(link.object), because: showReport(facts, link.object, bad), ...saidBy(link.object, bad) }
+}
+
+/** Of every family of the context one is needed: where an address service gives the addresses, that of IPv4 is made by hand. */
+function lackingSubnets({ chain: { context, subnets } }: Facts): string {
+  const families = pick(context?.object?.spec, 'ipFamilies')
+  const has = (family: unknown) => subnets.some(({ spec, metadata }) => spec.ipFamily === family && !metadata.deletionTimestamp)
+  const lacking = Array.isArray(families) ? families.filter((family) => !has(family)) : []
+  if (!context || lacking.length === 0) return 'its context has its subnets'
+  return `${nameOf(context.wanted)} has a Subnet of ${lacking.join(' and of ')}`
 }
 
 /** In words, who has not reported a condition: `Galactic has reported nothing for 45 s (no condition Ready written by galactic-vpcattachment)` */

@@ -118,6 +118,17 @@ const table: { says: string; given: (given: World) => void; want: RegExp; state?
     want: /^Broken at VPC default\/net-here: Galactic has reported nothing for 60 s \(no status written by galactic-vpc\); VPCAttachment default\/web-0 waits for it\.$/,
   },
   {
+    says: 'no network object, since a family of the context has no subnet',
+    given: (w) => {
+      delete w.vpc
+      Object.assign(w.context ?? {}, { spec: { ipFamilies: ['IPv6', 'IPv4'] } })
+      Object.assign(w.subnet?.spec ?? {}, { ipFamily: 'IPv6' })
+      says(w.attachment, condition('Ready', 'False', 'AwaitingVPC'))
+      notPrepared(w, 'AwaitingVPC')
+    },
+    want: /^Broken at VPC default\/net-here: it does not exist; NSO makes it when NetworkContext default\/net-here has a Subnet of IPv4; VPCAttachment default\/web-0 waits for it\.$/,
+  },
+  {
     says: 'the report is of an earlier generation',
     given: (w) => {
       Object.assign(w.attachment?.metadata ?? {}, { generation: 2 })

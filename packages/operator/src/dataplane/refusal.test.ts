@@ -4,11 +4,11 @@ import { ApiError, ConnectionBroken } from 'kube-control-loop'
 import { lacksPermission, refusalOf } from './refusal.ts'
 
 const request = { method: 'POST', path: '/apis/wires.example.dev/v1/namespaces/default/wires' } as const
-const answered = (status: number, reason: string, message: string) =>
+const answered = (status: number, reason: string, message: string, details = {}) =>
   new ApiError(request, {
     status,
     headers: {},
-    body: { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, message, code: status },
+    body: { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, message, code: status, details },
   })
 
 const rbac =
@@ -27,6 +27,11 @@ const rows: { says: string; error: unknown; want: string | undefined }[] = [
   { says: 'a webhook', error: answered(403, 'Forbidden', webhook), want: webhook },
   { says: 'a webhook with a code of its own', error: answered(418, 'Unknown', webhook), want: webhook },
   { says: 'no lack of permission', error: answered(403, 'Forbidden', rbac), want: undefined },
+  {
+    says: 'no namespace that is going',
+    error: answered(403, 'Forbidden', 'it is being terminated', { causes: [{ reason: 'NamespaceTerminating' }] }),
+    want: undefined,
+  },
   { says: 'no webhook that fails', error: answered(500, 'InternalError', 'failed calling webhook "w"'), want: undefined },
   { says: 'no webhook that breaks down while denying', error: answered(500, 'InternalError', webhook), want: undefined },
   { says: 'no server that is busy', error: answered(429, 'TooManyRequests', 'later'), want: undefined },

@@ -8,10 +8,12 @@ export const lacksPermission = ({ status, text }: ApiError): boolean => status =
 
 /**
  * Why the API server takes an object in no form, in its own words: its schema, a policy, a quota or a webhook is against it.
- * Undefined for everything else: faults that may pass, and a lack of permission, which the DataPlane's status tells of.
+ * Undefined for everything else: faults that may pass, a namespace that is going, and a lack of permission, which the DataPlane's
+ * status tells of.
  */
 export function refusalOf(error: unknown): string | undefined {
   if (!(error instanceof ApiError) || lacksPermission(error)) return undefined
+  if (error.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return undefined
   const { status, isStatus, text, message } = error
   const isRefusal = status === 422 || (isStatus && (status === 400 || status === 403)) || isDeniedByWebhook(error)
   return isRefusal ? brief(text || message) : undefined

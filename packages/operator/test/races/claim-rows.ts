@@ -85,6 +85,7 @@ export const claimRows: readonly RaceRow<RaceWorld>[] = [
     ...by,
     kind: NetworkInterface,
     verb: 'create',
+    refusalIsTold: true,
     name: web,
     bring: place,
     act: (world) => world.claim(),
@@ -142,6 +143,7 @@ export const claimRows: readonly RaceRow<RaceWorld>[] = [
     ...by,
     kind: AddressLease,
     verb: 'create',
+    refusalIsTold: true,
     bring: place,
     act: (world) => world.claim(),
     async settled(world) {

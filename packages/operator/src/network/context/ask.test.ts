@@ -189,6 +189,13 @@ const answers: { says: string; given: Seen; answer: typeof block; create: string
     want: 'RangeOccupied',
   },
   {
+    says: 'that overlaps a Subnet which may be of another network makes one',
+    given: seen({ taken: [{ range: overlapping, by: 'Subnet by-hand', maybe: true }] }),
+    answer: block,
+    create: ['fd20:1000:0:1::/64'],
+    want: 'held true',
+  },
+  {
     says: 'that is a refusal is told as it is',
     given: seen(),
     answer: { kind: 'refused', reason: 'AddressPoolExhausted', message: 'full' },

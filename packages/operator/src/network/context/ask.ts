@@ -74,7 +74,7 @@ export function settle(seen: Seen, standing: Standing, answer: Exclude<HeldRange
     const isSame = stood !== undefined && formatCidr(stood) === formatCidr(range)
     return { create: [], standing: isSame ? standing : otherRange(own, formatCidr(range), ref), ref }
   }
-  const other = taken.find((each) => overlaps(each.range, range))
+  const other = taken.find((each) => !each.maybe && overlaps(each.range, range))
   if (other) {
     const what = `${formatCidr(range)}, the range of the context at the address service, overlaps ${other.by} of the same network`
     return { create: [], standing: refused('RangeOccupied', advice(what, 'delete or change the latter')), ref }

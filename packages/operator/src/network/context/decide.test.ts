@@ -159,6 +159,16 @@ const table: { says: string; given: Seen; want: object }[] = [
     want: { create: [], refused: 'RangeOccupied', holds: true },
   },
   {
+    says: 'is not told of a Subnet that may be of another network: nobody would take it back when that turns out',
+    given: seen({ subnets: [aSubnet({}, ours)], taken: [{ ...taken('fd00::/60'), maybe: true }] }),
+    want: { create: [], holds: true },
+  },
+  {
+    says: 'carves beside what may be of its network',
+    given: seen({ taken: [{ ...taken('fd20:0:1::/48'), maybe: true }] }),
+    want: { create: [], refused: 'AddressPoolExhausted' },
+  },
+  {
     says: 'going, waits while interfaces hold it',
     given: seen({ context: aContext({}, { ...deleting, finalizers: [finalizers.contextInUse] }), subnets: [aSubnet({}, ours)] }),
     want: { do: 'wait' },

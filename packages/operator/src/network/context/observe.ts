@@ -8,7 +8,15 @@ import type { NetworkCaches } from '../parts.ts'
 import { projectOfRange, type RangeService } from '../range-claim.ts'
 import type { Ahead } from './ahead.ts'
 
-export type Taken = { readonly range: Block; readonly by: string }
+export type Taken = {
+  readonly range: Block
+  readonly by: string
+  /**
+   * It may be of another network, whose context does not stand yet. Good for keeping clear of it, not for telling of it: when that
+   * context comes, this one is not woken.
+   */
+  readonly maybe?: boolean
+}
 
 export type Seen = {
   context: NetworkContext
@@ -50,7 +58,7 @@ export function observe({ caches, ahead, carving, ranges }: Sources, context: Ne
         ...caches.subnets.by('context', keyOf(other)).flatMap(takenBy),
         ...(carving.get(keyOf(other)) ?? []).map((range) => ({ range, by: `NetworkContext ${other.metadata.name}` })),
       ]),
-      ...ahead.of(networkKey).flatMap(takenBy),
+      ...ahead.of(networkKey).flatMap((subnet) => takenBy(subnet).map((each) => ({ ...each, maybe: true }))),
     ],
     ...(ranges ? { service: serviceSeen(ranges, context) } : {}),
   }

@@ -82,7 +82,7 @@ export function subnetFor(
 export function clash({ subnets, taken }: Seen): Refused | undefined {
   for (const subnet of subnets) {
     const range = rangeOf(subnet)
-    const others = taken.flatMap((each) => (range && overlaps(each.range, range) ? [each.by] : []))
+    const others = taken.flatMap((each) => (!each.maybe && range && overlaps(each.range, range) ? [each.by] : []))
     // The same one each time, whatever order a cache has them in; one that stands before one that is about to.
     const other = others.sort().at(-1)
     if (other)
