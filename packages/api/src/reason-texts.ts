@@ -28,7 +28,7 @@ const allocationRefusals = {
     'Make what the message names, or ask for another family or class.',
   ),
   AllocationFailed: say(
-    'Nothing could be allocated, for the cause in the message (a name too long, a Subnet in the way, an address service that fails).',
+    'Nothing could be allocated, for the cause in the message (a name too long, a Subnet in the way, a lease that the API server refuses, an address service that fails).',
     'Follow the message. It is tried again by itself.',
   ),
 } as const

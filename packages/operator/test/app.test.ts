@@ -99,6 +99,9 @@ test('locations: none, one that is delivered, several; a bound claim stays where
   await create(client, aLocation('here'))
   await ready(namespace, 'web-0')
   await create(client, aLocation('there'))
+  const { servingLocations } = running.operator.caches
+  // Locations and claims are watched apart: a claim that is seen first is bound where it is.
+  await eventually('the second location is seen', () => servingLocations.get('there') !== undefined)
   await create(client, aClaim(namespace, 'web-1'))
   await claimSays(client, namespace, 'web-1', 'Ready', 'False AmbiguousLocationIdentity')
   await ready(namespace, 'web-0')

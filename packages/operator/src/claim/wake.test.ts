@@ -18,7 +18,7 @@ import {
   byPlane as interfacesByPlane,
   bySubnet as interfacesBySubnet,
 } from '../interface/wake.ts'
-import { byContext, byPlane, bySubnet, unsupported } from './wake.ts'
+import { byAttachment, byContext, byPlane, bySubnet, unsupported } from './wake.ts'
 
 /** Real caches that nobody follows: what stands in them is taken in by hand. */
 function cachesWith(nics: readonly NetworkInterface[], claims: readonly NetworkInterfaceClaim[]): Caches {
@@ -207,3 +207,13 @@ for (const { says, before, after, claims } of subnetRows) {
     assert.deepEqual(names(interfacesBySubnet(sources.caches, change)), nics)
   })
 }
+
+test('an attachment that comes or goes wakes the holder of its interface, or while nobody holds it those who ask for it', () => {
+  const free: NetworkInterface = anInterface({ metadata: { name: 'free', uid: 'free-nic' } })
+  delete free.spec.claimRef
+  const asking = (name: string) => aClaim({ metadata: { name, uid: `${name}-claim` }, spec: { networkInterfaceName: 'free' } })
+  const caches = cachesWith([nic('held'), free], [asking('first'), asking('second'), aClaim({ metadata: { name: 'other' } })])
+  assert.deepEqual(byAttachment(caches, 'default/held'), ['default/claim-held'])
+  assert.deepEqual(byAttachment(caches, 'default/free').toSorted(), ['default/first', 'default/second'])
+  assert.deepEqual(byAttachment(caches, 'default/gone'), [])
+})

@@ -14,7 +14,7 @@ export function claimWatches(sources: Places & { planes: DataPlanes; allocator: 
   return [
     watch(caches.claims, (change) => [change.key]),
     watch(caches.interfaces, (change) => byInterface(caches, change)),
-    { subscribe: (enqueue) => planes.onAttachment((key) => each(holdersOf(caches, key), urgently(enqueue))) },
+    { subscribe: (enqueue) => planes.onAttachment((key) => each(byAttachment(caches, key), urgently(enqueue))) },
     { subscribe: (enqueue) => allocator.onChange(({ claims }) => each(claims, enqueue)) },
     watch(caches.contexts, (change) => byContext(sources, change)),
     watch(caches.subnets, (change) => bySubnet(sources, change)),
@@ -50,10 +50,15 @@ function byInterface(caches: Caches, { key, before, after }: Change<NetworkInter
   return keys
 }
 
-function holdersOf(caches: Caches, interfaceKey: Key): Key[] {
+/**
+ * Who holds the interface of an attachment. While nobody does, whoever asks for it: a retained interface that is free may be seen
+ * before the end of its attachment is, since the two are watched apart.
+ */
+export function byAttachment(caches: Caches, interfaceKey: Key): Key[] {
   const nic = caches.interfaces.get(interfaceKey)
-  const holder = nic && holderKeyOf(nic)
-  return holder ? [holder] : []
+  if (!nic) return []
+  const holder = holderKeyOf(nic)
+  return holder ? [holder] : caches.claims.by('interface', interfaceKey).map(keyOf)
 }
 
 /** Claims that are placed in this context, or were until it changed. */
