@@ -98,8 +98,9 @@ async function runInstance(options: StartOptions, instances: Instances): Promise
     const isComplete = options.mode === 'up' || (await Promise.race([demonstrate(system, options), failure]))
     if (!options.exitWhenReady) {
       system.healFromNowOn()
-      instances.write({ ...instance, kubeconfigPath: system.kubeconfigPath, ready: true })
+      // Said before it is on record: whoever waits for the record shows what was said until then.
       sayUp(options, system)
+      instances.write({ ...instance, kubeconfigPath: system.kubeconfigPath, ready: true })
       await Promise.race([untilAborted(signal), failure])
     }
     status = options.exitWhenReady && !isComplete ? 1 : 0
