@@ -133,7 +133,7 @@ async function withControlPlane(): Promise<void> {
     await ensurePromtool({ log }).catch((error: Error) => log(error.message))
     await using plane = await startPlane({ name: 'shared', log, auditBodies })
     process.env.LOCALPLANE_SHARED = plane.dir
-    await runFiles('api', 3)
+    await runFiles('api', 2)
     delete process.env.LOCALPLANE_SHARED
   }
   if (wants('e2e')) await runFiles('e2e', 2)
