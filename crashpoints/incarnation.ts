@@ -2,12 +2,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import path from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from 'kube-control-loop'
-import { readKubeconfig, writeKubeconfig } from 'kube-localplane'
+import { freePorts, readKubeconfig, writeKubeconfig } from 'kube-localplane'
 import { createInterception, type Interception } from './interception.ts'
 import { type Crossing, startProxy } from './proxy.ts'
 
@@ -61,7 +60,8 @@ export async function startIncarnation(program: Program, dir: string, id: number
     await writeKubeconfig(own, { url: proxy.url, credential: access.credential, ...plain })
     flags.push(flag, own)
   }
-  const metrics = `127.0.0.1:${await freePort()}`
+  const [port] = await freePorts(1)
+  const metrics = `127.0.0.1:${port}`
   const logPath = path.join(dir, `${program.name}-${id}.log`)
   const output = openSync(logPath, 'a', 0o600)
   const script = fileURLToPath(import.meta.resolve(program.main))
@@ -127,14 +127,4 @@ async function untilReady(ask: () => Promise<Response>, exited: Promise<string>,
     if (answer?.ok) return
     await systemClock.sleep(20, signal)
   }
-}
-
-/** A loopback port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address ? address.port : 0
 }

@@ -1,10 +1,9 @@
 /** One real process of a component on a control plane: started under its own identity, ready, stopped or killed. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import type { Plane } from 'kube-localplane'
+import { freePorts, type Plane } from 'kube-localplane'
 import { eventually } from 'kube-localplane/testing'
 
 export type Process = AsyncDisposable & {
@@ -24,19 +23,11 @@ type Options = {
   flags?: readonly string[]
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address ? address.port : 0
-}
-
 /** Resolves when it says that it is ready; rejects when it ends before. */
 export async function startProcess({ plane, main, account, flags = [] }: Options): Promise<Process> {
   const kubeconfig = await plane.kubeconfigFor({ serviceAccount: account })
-  const address = `127.0.0.1:${await freePort()}`
+  const [port] = await freePorts(1)
+  const address = `127.0.0.1:${port}`
   const script = fileURLToPath(import.meta.resolve(main))
   const args = [script, '--kubeconfig', kubeconfig, '--metrics-bind-address', address, '--log-level', 'error', ...flags]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] })

@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { systemClock } from 'kube-control-loop'
+import { freePorts } from 'kube-localplane'
 
 export type Component = {
   readonly name: string
@@ -37,7 +37,8 @@ const readyWithinMs = 90_000
 /** Starts the process and resolves when its readiness endpoint says yes; rejects with the end of its log when it dies first. */
 export async function startComponent({ name, script, args, logPath, signal }: ComponentOptions): Promise<Component> {
   signal.throwIfAborted()
-  const metrics = `127.0.0.1:${await freePort()}`
+  const [port] = await freePorts(1)
+  const metrics = `127.0.0.1:${port}`
   const output = openSync(logPath, 'a', 0o600)
   // Its own process group: Ctrl-C reaches the parent only, which then stops its children in order.
   const child = spawn(process.execPath, ['--import', preload, script, ...args({ metrics })], {
@@ -100,15 +101,4 @@ export async function tail(file: string, lines = 12): Promise<string> {
   const text = await readFile(file, 'utf8').catch(() => '')
   const last = text.trimEnd().split('\n').slice(-lines)
   return last.map((line) => `  ${line.length > 600 ? `${line.slice(0, 600)} …` : line}`).join('\n')
-}
-
-/** A loopback port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port number for a loopback listener')
-  return address.port
 }

@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url'
 import { nsoAccount, nsoIpamAccount } from '@nso/api'
 import { type OwnershipMode, systemClock } from 'kube-control-loop'
 import { IPClaim } from 'kube-ipam'
-import { type Plane, startPlane } from 'kube-localplane'
+import { freePorts, type Plane, startPlane } from 'kube-localplane'
 import { type AddressSource, ipamFlags, serviceAdministrator, standInService } from './address-service.ts'
-import { type Component, freePort, obituary, startComponent } from './component.ts'
+import { type Component, obituary, startComponent } from './component.ts'
 import { type Account, keepIdentity } from './identities.ts'
 import { chooseLocation, install } from './install.ts'
 import type { DataPlaneUse, RunningStandIn } from './planes/data-plane.ts'
@@ -222,7 +222,8 @@ type ServiceRequest = Pick<SystemOptions, 'dir' | 'log' | 'signal'> & {
 async function startService({ dir, log, signal, identity }: ServiceRequest, stops: Stops): Promise<Service> {
   const { title, account, main } = standInService
   const kubeconfig = await identity(account, `${account.name}.kubeconfig`)
-  const listen = `127.0.0.1:${await freePort()}`
+  const [port] = await freePorts(1)
+  const listen = `127.0.0.1:${port}`
   const more = ['--listen', listen]
   const begin = (ending: AbortSignal) => startProcess({ name: account.name, module: main, kubeconfig, more, dir, signal: ending })
   const process = await supervise({ name: title, start: begin, signal, clock: systemClock, log })

@@ -12,6 +12,6 @@ export function firstCandidate(layout: Layout, holder: string): bigint {
 }
 
 /** 128 evenly spread bits out of a text. */
-export function numberFrom(text: string): bigint {
+function numberFrom(text: string): bigint {
   return BigInt(`0x${createHash('sha256').update(text).digest('hex').slice(0, 32)}`)
 }

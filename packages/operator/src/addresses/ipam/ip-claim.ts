@@ -12,8 +12,8 @@ import type { Project } from './project.ts'
  * On each IPClaim: the namespace here of the claim that it was made for, which several clusters may share by name. The claim's
  * name and uid stand beside it, under the keys that interfaces use.
  */
-export const sourceNamespace = 'networking.datumapis.com/source-namespace'
-export const sourceNamespaceUid = 'networking.datumapis.com/source-namespace-uid'
+const sourceNamespace = 'networking.datumapis.com/source-namespace'
+const sourceNamespaceUid = 'networking.datumapis.com/source-namespace-uid'
 /** The version at which it was last taken up by a claim that found it standing: moved, so that deletions decided before are refused. */
 export const takenUpAt = 'networking.datumapis.com/taken-up-at'
 
@@ -75,7 +75,7 @@ export function sourceOf({ metadata }: Pick<IPClaim, 'metadata'>): Source | unde
   return { namespace, namespaceUid: written[sourceNamespaceUid], claim, uid: written[annotations.claimUid] ?? '' }
 }
 
-export function sourceKeyOf(ipClaim: Pick<IPClaim, 'metadata'>): Key | undefined {
+function sourceKeyOf(ipClaim: Pick<IPClaim, 'metadata'>): Key | undefined {
   const source = sourceOf(ipClaim)
   return source && keyFor(source.claim, source.namespace)
 }

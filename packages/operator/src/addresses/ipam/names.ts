@@ -37,7 +37,7 @@ export function listedIn(nic: NetworkInterface): readonly Listed[] {
 }
 
 /** The same for addresses that it is about to list. */
-export function listedAs(
+function listedAs(
   claimName: string,
   spec: { addresses?: readonly InterfaceAddress[]; externalAddresses?: readonly ExternalAddress[] },
 ): readonly Listed[] {
