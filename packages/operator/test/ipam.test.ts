@@ -5,11 +5,12 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { labels, NetworkContext, NetworkInterface, NetworkInterfaceClaim, Subnet } from '@nso/api'
-import { type ApiRequest, systemClock, type Transport } from 'kube-control-loop'
+import { type ApiRequest, type KubeObject, systemClock, type Transport } from 'kube-control-loop'
 import { answers, type ScriptedTransport, scriptTransport, statusAnswer } from 'kube-control-loop/testing'
 import { IPAllocation, IPClaim, IPClass } from 'kube-ipam'
 import { eventually } from 'kube-localplane/testing'
 import { allocatorCases } from '../src/addresses/contract.ts'
+import { ipClaimFor } from '../src/addresses/ipam/ip-claim.ts'
 import { ipamContractWorld } from './ipam-contract.ts'
 import { type IpamWorld, ipClass, startIpam } from './ipam-world.ts'
 import { transportTo } from './server.ts'
@@ -111,6 +112,8 @@ async function place(): Promise<{ namespace: string; project: string }> {
 }
 
 const ready = (namespace: string, name: string) => claimSays(world.client, namespace, name, 'Ready', 'True Ready')
+const interfaceSays = (namespace: string, name: string, what: string) =>
+  eventually(`interface ${name} says ${what}`, async () => said(await interfaceOf(namespace, name), 'Allocated') === what)
 const refused = async (namespace: string, name: string, reason: string) => {
   const claim = await claimSays(world.client, namespace, name, 'Bound', `False ${reason}`)
   return claim?.status?.conditions?.find(({ type }) => type === 'Bound')?.message ?? ''
@@ -236,18 +239,21 @@ test('a claim of a retained interface’s name that asks for another interface d
   await nothingHeld(project)
 })
 
-test('an IPClaim of another network under the name is a conflict, stands, and the claim goes on when it is gone', async () => {
-  const { namespace, project } = await place()
-  await ipam.pool('elsewhere', 'fd20:2000::/64')
+/** Of another network, under the name that the claim `web` wants. */
+function foreignClaim(project: string): IPClaim {
   const role = (kind: string, name: string) => ({ apiGroup: 'networking.datumapis.com', kind, name })
-  const scope = { network: role('Network', 'elsewhere'), location: role('Location', location) }
-  const foreign: IPClaim = {
+  return {
     apiVersion: 'ipam.miloapis.com/v1alpha1',
     kind: 'IPClaim',
     metadata: { name: 'web-f-ipv6', namespace: project },
-    spec: { ipFamily: 'IPv6', scope },
+    spec: { ipFamily: 'IPv6', scope: { network: role('Network', 'elsewhere'), location: role('Location', location) } },
   }
-  const { metadata } = await create(world.client, foreign)
+}
+
+test('an IPClaim of another network under the name is a conflict, stands, and the claim goes on when it is gone', async () => {
+  const { namespace, project } = await place()
+  await ipam.pool('elsewhere', 'fd20:2000::/64')
+  const { metadata } = await create(world.client, foreignClaim(project))
   await create(world.client, aClaim(namespace, 'web'))
   assert.match(await refused(namespace, 'web', 'RetainedAddressConflict'), /web-f-ipv6 .*not for network net.*delete it/)
   await remove(world.client, NetworkInterfaceClaim, namespace, 'web')
@@ -258,6 +264,39 @@ test('an IPClaim of another network under the name is a conflict, stands, and th
   await refused(namespace, 'web', 'RetainedAddressConflict')
   await remove(world.client, IPClaim, project, 'web-f-ipv6')
   await ready(namespace, 'web')
+})
+
+test('a conflict that ends while the first pass over a claim asks is not waited for', async () => {
+  const { namespace, project } = await place()
+  const foreign = foreignClaim(project)
+  await create(world.client, foreign)
+  const slow = wire.on({ method: 'GET', path: /web-f-ipv6$/ }).holdAnswer()
+  await create(world.client, aClaim(namespace, 'web'))
+  await slow.arrived()
+  await remove(world.client, IPClaim, project, 'web-f-ipv6')
+  // NSO takes away what is held for nobody as soon as it hears of it, and so has heard of the end before.
+  const { metadata } = (await world.client.raw(
+    { method: 'GET', path: `/api/v1/namespaces/${namespace}` },
+    stop.signal,
+  )) as KubeObject
+  const nobody = { ...aClaim(namespace, 'nobody'), metadata: { name: 'nobody', namespace, uid: 'nobody' } }
+  const where = { network: { name: 'net' }, location: { name: location } }
+  const wish = { claim: nobody, place: where, project: { name: 'alpha', namespace: project }, namespaceUid: metadata.uid }
+  await create(world.client, ipClaimFor(wish, { family: 'IPv6' }))
+  await gone(world.client, IPClaim, project, 'nobody-f-ipv6')
+  slow.release()
+  await ready(namespace, 'web')
+  await remove(world.client, NetworkInterfaceClaim, namespace, 'web')
+  await nothingHeld(project)
+})
+
+test('a name that is taken when it is asked for and free when it is looked at is asked for again', async () => {
+  const { namespace, project } = await place()
+  wire.on(post, { times: 3 }).answer(statusAnswer(409, 'AlreadyExists', 'ipclaims.ipam.miloapis.com "web-f-ipv6" already exists'))
+  await create(world.client, aClaim(namespace, 'web'))
+  await ready(namespace, 'web')
+  await remove(world.client, NetworkInterfaceClaim, namespace, 'web')
+  await nothingHeld(project)
 })
 
 test('two namespaces of one namespace in the project: the second claim of a name is refused, and takes nothing with it', async () => {
@@ -494,6 +533,37 @@ test('an allocation that is lost is told and counted once, never replaced, and s
   assert.equal((await interfaceOf(namespace, 'web')).spec.addresses?.[0]?.address, address, 'nothing is renumbered')
   await remove(world.client, IPClaim, project, 'web-f-ipv6')
   await throughFront({ ...again, spec: { ...again.spec, address } })
+  await ready(namespace, 'web')
+  assert.equal(await lost(), before + 1)
+  await remove(world.client, NetworkInterfaceClaim, namespace, 'web')
+  await nothingHeld(project)
+})
+
+test('an answer that is older than what another pass has seen counts no address as lost again', async () => {
+  const { namespace, project } = await place()
+  await create(world.client, aClaim(namespace, 'web'))
+  await ready(namespace, 'web')
+  const [address = ''] = (await interfaceOf(namespace, 'web')).spec.addresses?.map((one) => one.address) ?? []
+  const [held] = await ipam.claims(project)
+  const before = await lost()
+  await remove(world.client, IPClaim, project, 'web-f-ipv6')
+  await claimSays(world.client, namespace, 'web', 'Allocated', 'False AddressAllocationMissing')
+  await interfaceSays(namespace, 'web', 'False AddressAllocationMissing')
+  const slow = wire.on({ method: 'GET', path: /web-f-ipv6$/ }).holdAnswer()
+  await nudge(namespace, 'web')
+  await slow.arrived()
+  const { scope = {} } = held?.spec ?? {}
+  await throughFront({
+    apiVersion: 'ipam.miloapis.com/v1alpha1',
+    kind: 'IPClaim',
+    metadata: { name: 'web-f-ipv6', namespace: project },
+    spec: { ipFamily: 'IPv6', address, scope },
+  })
+  await eventually('the claim or the interface says that it is back', async () => {
+    const both = [await interfaceOf(namespace, 'web'), await find(world.client, NetworkInterfaceClaim, namespace, 'web')]
+    return both.some((one) => said(one, 'Allocated') === 'True Allocated')
+  })
+  slow.release()
   await ready(namespace, 'web')
   assert.equal(await lost(), before + 1)
   await remove(world.client, NetworkInterfaceClaim, namespace, 'web')

@@ -16,7 +16,7 @@ export type CacheContent<O> = {
   changed(object: O): Change<O>[]
   /** A DELETED event. */
   deleted(object: O): Change<O>[]
-  /** The answer of an own write: only what is newer. */
+  /** The answer of an own write or live read: only what is newer. */
   absorbed(object: O): Change<O>[]
   /** Known from an own call. */
   gone(object: Named): Change<O>[]
@@ -44,7 +44,10 @@ export function createCacheContent<S, T>(
     })
   })
   let everListed = false
+  /** Of the last list or bookmark. */
   let newest: string | undefined
+  /** Up to here the watch has told everything, its last event included. */
+  let told: string | undefined
 
   /** What is stored of an object: no managedFields, and the type fields even where an answer leaves them out. */
   const intake = (object: O): O => {
@@ -95,11 +98,26 @@ export function createCacheContent<S, T>(
   /** Told before: the list, or what the watch had reached, has it already. A server may repeat itself after a resume. */
   const isOldNews = ({ metadata }: O) => orderOfVersions(metadata.resourceVersion, newest) === 'older'
 
+  const hear = ({ metadata: { resourceVersion } }: O) => {
+    if (orderOfVersions(resourceVersion, told) === 'newer') told = resourceVersion
+  }
+
+  /** The slow answer of a read: the watch has told of this version already, and that it ended. */
+  const isKnownToHaveEnded = (object: O) => {
+    const order = orderOfVersions(object.metadata.resourceVersion, told)
+    return (order === 'older' || order === 'same') && store.get(keyOf(object)) === undefined
+  }
+
   return {
     store,
-    changed: (object) => (isOldNews(object) ? [] : put(object, true, false)),
+    changed(object) {
+      if (isOldNews(object)) return []
+      hear(object)
+      return put(object, true, false)
+    },
     deleted(object) {
       if (isOldNews(object)) return []
+      hear(object)
       const key = keyOf(object)
       const { uid, resourceVersion } = object.metadata
       if (uid) graves.bury(key, uid, true)
@@ -110,13 +128,15 @@ export function createCacheContent<S, T>(
     },
     absorbed(object) {
       const { deletionTimestamp, finalizers } = object.metadata
-      return deletionTimestamp && !finalizers?.length ? gone(object) : put(object, false, false)
+      if (deletionTimestamp && !finalizers?.length) return gone(object)
+      return isKnownToHaveEnded(object) ? [] : put(object, false, false)
     },
     gone,
     replaced(items, version) {
       // A restored server counts from an older version again: what stands here is then no news at all.
       const changes = orderOfVersions(version, newest) === 'older' ? emptied() : []
       newest = version
+      told = version
       const present = new Set(items.map(keyOf))
       for (const key of [...store.keys()]) {
         const writtenSince = orderOfVersions(store.get(key)?.metadata.resourceVersion, version) === 'newer'
@@ -131,10 +151,12 @@ export function createCacheContent<S, T>(
       const changes = emptied()
       graves.listed(new Set())
       newest = undefined
+      told = undefined
       return changes
     },
     reached(version) {
       newest = version
+      told = version
     },
     writing: graves.writing,
     get graves() {

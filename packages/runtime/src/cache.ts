@@ -33,12 +33,12 @@ export type Cache<S = unknown, T = unknown> = {
   /** Calls back when `state` moves. */
   onState(handler: (state: CacheState) => void): () => void
   /**
-   * Takes in the answer of an own write, if newer than what stands (decimal-string order of resourceVersion); subscribers
-   * see it like a watch event. An answer with deletionTimestamp and no finalizers counts as gone. Objects whose uid was
-   * seen deleted are dropped.
+   * Takes in the answer of an own write or a live read, if newer than what stands (decimal-string order of resourceVersion);
+   * subscribers see it like a watch event. An answer with deletionTimestamp and no finalizers counts as gone. Objects whose
+   * uid was seen deleted are dropped, and so is what the watch has gone past and does not have: it ended meanwhile.
    */
   absorb(object: KubeObject<S, T>): void
-  /** Takes in that exactly this object (uid) is gone, known from an own call. */
+  /** Takes in that exactly this object (uid) is gone, known from an own call: it was read before the call that did not find it. */
   absorbGone(object: { metadata: { name: string; namespace?: string; uid?: string } }): void
   /** Marks a write in flight for the key until the returned function is called: deleted uids are remembered meanwhile. */
   writing(key: Key): () => void

@@ -21,10 +21,10 @@ const widgets: Kind<{ size?: number }> = {
 }
 const gadgets: Kind = { ...widgets, kind: 'Gadget', plural: 'gadgets' }
 const pathOf = (kind: Kind) => `/apis/example.dev/v1/${kind.plural}`
-const item = (name: string) => ({
+const item = (name: string, resourceVersion = '5') => ({
   apiVersion: 'example.dev/v1',
   kind: 'Widget',
-  metadata: { name, uid: name, resourceVersion: '5' },
+  metadata: { name, uid: name, resourceVersion },
   spec: {},
 })
 
@@ -138,7 +138,7 @@ test('caches and controllers that are added while it runs join in, and can be en
   await end()
   world.manager.dropCache(cache)
   await turns(10)
-  cache.absorb({ ...item('c') })
+  cache.absorb(item('c', '11'))
   await turns(10)
   assert.deepEqual(keys.slice(4), ['c'], 'only the one that was not ended')
   await world.stop()
@@ -244,7 +244,7 @@ test('a lost lease cuts the pass in work off at once; when the lease is won agai
   await world.clock.advance(10_000)
   assert.ok(cut[0] instanceof LeadershipLost)
   assert.equal(world.manager.leads, false)
-  cache.absorb(item('while-following'))
+  cache.absorb(item('while-following', '11'))
   await turns(10)
   assert.equal(done, 1)
   refusal.remove()

@@ -13,7 +13,7 @@ import { type Block, formatCidr } from '../cidr.ts'
 import { addressIndexKey } from '../lease.ts'
 import type { AddressAllocator, AddressRequest, AllocatedAddress, Allocation } from '../port.ts'
 import { isFromHere, listingInterface, removeHeld } from './give-back.ts'
-import { topics } from './interests.ts'
+import { type Look, topics } from './interests.ts'
 import { ipClaimFor, sourceOf, type Wish } from './ip-claim.ts'
 import { judge } from './judge.ts'
 import { fieldManager, type IpamParts } from './parts.ts'
@@ -36,13 +36,14 @@ export async function allocate(parts: IpamParts, request: Request, signal: Abort
   if (uid === undefined) throw new TypeError(`claim ${keyOf(claim)} has no uid: addresses are held by objects that exist`)
   const key = keyOf(claim)
   await parts.service.namespaces.ready(signal)
+  using look = parts.interests.look()
   const answer = projectIn(parts.service, namespace)
-  if (answer.kind === 'refused') return refuse(parts, key, namespace, { ...answer, waitsFor: [] })
+  if (answer.kind === 'refused') return refuse(parts, { key, namespace, look }, { ...answer, waitsFor: [] })
   const namespaceUid = parts.service.namespaces.get(namespace)?.metadata.uid
   const project = projectOfHeld(parts, key, uid, answer.project)
   const wish: Identified = { claim, place: context.spec, project, namespaceUid, key, namespace, uid }
   const unfit = await unfitClass(parts, wish, wants, signal)
-  if (unfit) return refuse(parts, key, namespace, unfit)
+  if (unfit) return refuse(parts, { key, namespace, look }, unfit)
   const made = await together(wants.map((want) => obtain(parts, wish, want, signal)))
   const ends = made.fault || made.refused ? made : await together(made.held.map((one) => confirm(parts, wish, one, signal)))
   const { fault, refused } = ends
@@ -56,7 +57,7 @@ export async function allocate(parts: IpamParts, request: Request, signal: Abort
   const isRefused = made.refused !== undefined && !made.fault && !made.refused.isAway
   await rollBack(parts, { wish, held, isRefused }, signal)
   if (fault) throw fault.reason
-  return refuse(parts, key, namespace, refused as Refused)
+  return refuse(parts, { key, namespace, look }, refused as Refused)
 }
 
 /** Labels that were changed do not move what the claim holds: an interface that is made again gets the same addresses. */
@@ -78,13 +79,14 @@ async function together(asked: readonly Promise<Obtained>[]) {
   }
 }
 
+/** What was told while the pass asked woke nobody, so the pass is made again. */
 function refuse(
   parts: IpamParts,
-  key: Key,
-  namespace: string,
+  { key, namespace, look }: { key: Key; namespace: string; look: Look },
   { reason, message, waitsFor }: ServiceRefusal & { waitsFor: readonly string[] },
 ): Allocation {
-  parts.interests.set(`claim ${key}`, [...waitsFor, topics.namespace(namespace)])
+  const awaited = [...waitsFor, topics.namespace(namespace)]
+  parts.interests.set(`claim ${key}`, look.missed(awaited) ? [...awaited, ...parts.inAWhile()] : awaited)
   return { kind: 'refused', reason, message }
 }
 

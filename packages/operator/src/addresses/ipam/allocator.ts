@@ -32,9 +32,9 @@ export function createIpamAllocator(options: IpamAllocatorOptions): AddressAlloc
   const { service, caches, cluster, clock, location, losses } = options
   const interests = createInterests()
   const news = createNews({ service, caches, interests, clock, jitter: options.jitter })
-  const { freed, whenBack } = news
+  const { freed, whenBack, inAWhile } = news
   const parts: IpamParts = {
-    ...{ service, caches, cluster, clock, interests, losses, freed, whenBack, location },
+    ...{ service, caches, cluster, clock, interests, losses, freed, whenBack, inAWhile, location },
     families: new Map(),
   }
   caches.interfaces.subscribe(({ key, after }) => after ?? losses.forget(key))

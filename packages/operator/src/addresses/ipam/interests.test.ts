@@ -26,6 +26,20 @@ test('what one waits for replaces what it waited for, and nothing is left of who
   assert.equal(interests.size, 0)
 })
 
+test('what is told between the read of a pass and its word is not lost on it', () => {
+  const interests = createInterests()
+  interests.of(room)
+  {
+    using look = interests.look()
+    assert.ok(!look.missed([room]), 'it was told before')
+    interests.of(room)
+    assert.ok(look.missed([topics.service, room]))
+    assert.ok(!look.missed([topics.service]))
+    using later = interests.look()
+    assert.ok(!later.missed([room]))
+  }
+})
+
 test('claims and interfaces of one name are told apart', () => {
   const interests = createInterests()
   interests.set('claim ns/a', [topics.service])

@@ -19,18 +19,27 @@ export const topics = {
 
 export type Interested = `claim ${Key}` | `interface ${Key}`
 
+/** A look at the world by a pass, from before its first read until it says what it waits for. */
+export type Look = Disposable & {
+  /** Whether one of the topics was told since the look began: what was read may be from before that. */
+  missed(topics: readonly string[]): boolean
+}
+
 export type Interests = {
   /** Replaces what this one waited for. */
   set(who: Interested, topics: readonly string[]): void
   drop(who: Interested): void
   /** All that wait for the topic, or the one that has waited longest. */
   of(topic: string, most?: number): AllocationNews & { readonly size: number }
+  look(): Look
   readonly size: number
 }
 
 export function createInterests(): Interests {
   const byTopic = new Map<string, Set<Interested>>()
   const byWho = new Map<Interested, readonly string[]>()
+  /** What was told during each look that is under way: as many as there are workers. */
+  const looks = new Set<Set<string>>()
 
   const drop = (who: Interested) => {
     for (const topic of byWho.get(who) ?? []) {
@@ -53,10 +62,19 @@ export function createInterests(): Interests {
     },
     drop,
     of(topic, most = Number.POSITIVE_INFINITY) {
+      for (const told of looks) told.add(topic)
       const first = [...(byTopic.get(topic) ?? [])].slice(0, most)
       const keysOf = (prefix: 'claim ' | 'interface ') =>
         first.flatMap((who) => (who.startsWith(prefix) ? [who.slice(prefix.length)] : []))
       return { claims: keysOf('claim '), interfaces: keysOf('interface '), size: first.length }
+    },
+    look() {
+      const told = new Set<string>()
+      looks.add(told)
+      return {
+        missed: (wanted) => wanted.some((topic) => told.has(topic)),
+        [Symbol.dispose]: () => void looks.delete(told),
+      }
     },
     get size() {
       return byWho.size

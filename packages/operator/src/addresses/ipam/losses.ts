@@ -4,8 +4,11 @@ import { type Key, keyOf } from 'kube-control-loop'
 import { Counter, type Registry } from 'prom-client'
 
 export type Losses = {
-  /** What was found of an interface: its missing addresses, none when all stand. */
-  found(nic: NetworkInterface, project: string, missing: readonly string[]): void
+  /**
+   * A look at an interface's addresses begins; called back with the missing ones, none when all stand. Several passes look at
+   * once: what an earlier look brings after a later one is no news.
+   */
+  looking(nic: NetworkInterface): (project: string, missing: readonly string[]) => void
   /** The interface is gone. */
   forget(key: Key): void
 }
@@ -18,15 +21,22 @@ export function createLosses(registry: Registry): Losses {
     labelNames: ['project'] as const,
     registers: [registry],
   })
-  const known = new Map<Key, ReadonlySet<string>>()
+  const known = new Map<Key, { missing: ReadonlySet<string>; began: number }>()
+  let looks = 0
 
   return {
-    found(nic, project, missing) {
+    looking(nic) {
       const key = keyOf(nic)
-      const before = known.get(key) ?? toldMissing(nic)
-      const lost = missing.filter((address) => !before.has(address))
-      if (lost.length > 0) counter.inc({ project }, lost.length)
-      known.set(key, new Set(missing))
+      looks += 1
+      const began = looks
+      return (project, missing) => {
+        const last = known.get(key)
+        if (last && last.began > began) return
+        const before = last?.missing ?? toldMissing(nic)
+        const lost = missing.filter((address) => !before.has(address))
+        if (lost.length > 0) counter.inc({ project }, lost.length)
+        known.set(key, { missing: new Set(missing), began })
+      }
     },
     forget: (key) => void known.delete(key),
   }

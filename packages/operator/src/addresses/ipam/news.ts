@@ -16,6 +16,8 @@ export type News = {
   freed(pool: string | undefined): void
   /** What whoever was failed by the service waits for: its first answer, or, where it answers, a while. */
   whenBack(): readonly string[]
+  /** What whoever may have missed its news waits for: a while. Not at once, since the news may be of the pass's own doing. */
+  inAWhile(): readonly string[]
 }
 
 type Sources = {
@@ -64,6 +66,11 @@ export function createNews({ service, caches, interests, clock, jitter }: Source
     if (pool !== undefined) fire(topics.room(pool), 1)
   }
 
+  function inAWhile() {
+    later()
+    return [topics.later]
+  }
+
   return {
     onChange(listener) {
       listeners.add(listener)
@@ -71,10 +78,9 @@ export function createNews({ service, caches, interests, clock, jitter }: Source
     },
     freed,
     whenBack() {
-      if (service.isAway) return [topics.service]
-      later()
-      return [topics.service, topics.later]
+      return service.isAway ? [topics.service] : [topics.service, ...inAWhile()]
     },
+    inAWhile,
   }
 }
 

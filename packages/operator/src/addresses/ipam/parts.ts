@@ -19,6 +19,8 @@ export type IpamParts = {
   freed(pool: string | undefined): void
   /** The service did not do it: the topics by which whoever needs it is woken. */
   whenBack(): readonly string[]
+  /** News may have been missed: the topic by which whoever needs them is woken. */
+  inAWhile(): readonly string[]
   /** This location, where it is known. */
   location(): string | undefined
 }

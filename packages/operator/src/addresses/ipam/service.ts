@@ -1,5 +1,5 @@
 /** The address service as this process reaches it, and the one way in which claims are made there. */
-import { ApiError, type Cache, type Client, keyOf, type SpecOf, type StatusOf } from 'kube-control-loop'
+import { ApiError, type Cache, type Client, keyOf, type SpecOf, type StatusOf, WriteRaced } from 'kube-control-loop'
 import { IPClaim } from 'kube-ipam'
 import { advice } from '../../messages.ts'
 import { type Project, type ProjectAnswer, projectOf } from './project.ts'
@@ -29,7 +29,8 @@ export type Posted =
 
 /**
  * Makes a claim, whose answer holds the block. A name that is taken is read: after a lost answer, a crash or beside another
- * leader the claim is found, not made twice. Throws what is no answer of the service (a lost lease, an abort).
+ * leader the claim is found, not made twice. Throws what is no answer of the service (a lost lease, an abort), and WriteRaced
+ * when what had the name is gone.
  */
 export async function postClaim(
   { client, claims }: Pick<AddressService, 'client' | 'claims'>,
@@ -48,6 +49,12 @@ export async function postClaim(
       if (stands && 'message' in stands) return stands
       if (stands) claims.absorb(stands)
       if (stands) return { kind: 'stands', claim: stands, made: false }
+      // It ended between the two answers, and nothing may be left that tells of it.
+      if (error.reason === 'AlreadyExists')
+        throw new WriteRaced(
+          { controller: 'ipam', resource: IPClaim.plural, verb: 'create', key: keyOf(claim) },
+          'already-exists',
+        )
     }
     const refusal = refusalOf(error, project)
     if (refusal) return { kind: 'refused', ...refusal }

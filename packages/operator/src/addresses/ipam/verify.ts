@@ -13,7 +13,7 @@ import { placeOf } from './give-back.ts'
 import { topics } from './interests.ts'
 import { blockOf, sourceOf } from './ip-claim.ts'
 import { namedFor } from './known.ts'
-import { missingSaid } from './losses.ts'
+import { type Losses, missingSaid } from './losses.ts'
 import { type Listed, listedIn } from './names.ts'
 import type { IpamParts } from './parts.ts'
 import type { Project, ProjectAnswer } from './project.ts'
@@ -26,17 +26,18 @@ export async function verify(parts: IpamParts, nic: NetworkInterface, signal: Ab
   const namespace = nic.metadata.namespace ?? ''
   const listed = listedIn(nic)
   await parts.service.namespaces.ready(signal)
+  const found = parts.losses.looking(nic)
   const answer = projectIn(parts.service, namespace)
   const doubtful = listed.filter((one) => !isKnownToStand(parts, nic, one, answer))
   const follows = [topics.namespace(namespace), ...listed.flatMap((one) => topicsOf(parts, nic, one, answer))]
   follow(parts, nic, follows)
   if (doubtful.length === 0) {
-    if (answer.kind === 'resolved') parts.losses.found(nic, answer.project.name, [])
+    if (answer.kind === 'resolved') found(answer.project.name, [])
     return { kind: 'standing' }
   }
   if (answer.kind === 'refused') return { kind: 'unknown', message: answer.message }
   if (parts.service.knowledge() === 'pending') return asSaid(parts, nic, [...follows, topics.service])
-  return judgeLive(parts, { nic, doubtful, project: answer.project, follows }, signal)
+  return judgeLive(parts, { nic, doubtful, project: answer.project, follows, found }, signal)
 }
 
 function topicsOf(parts: IpamParts, nic: NetworkInterface, { ipClaim }: Listed, answer: ProjectAnswer): readonly string[] {
@@ -53,15 +54,24 @@ function isKnownToStand(parts: IpamParts, nic: NetworkInterface, one: Listed, an
 /** The cache may lag behind a leader before this one: a loss is told only after a live read. */
 async function judgeLive(
   parts: IpamParts,
-  given: { nic: NetworkInterface; doubtful: readonly Listed[]; project: Project; follows: readonly string[] },
+  given: {
+    nic: NetworkInterface
+    doubtful: readonly Listed[]
+    project: Project
+    follows: readonly string[]
+    found: ReturnType<Losses['looking']>
+  },
   signal: AbortSignal,
 ): Promise<Verification> {
-  const { nic, doubtful, project, follows } = given
+  const { nic, doubtful, project, follows, found } = given
   try {
     const losses = await Promise.all(doubtful.map((one) => liveLoss(parts, nic, one, project, signal)))
     const lost = losses.flatMap((loss) => loss ?? [])
-    const addresses = lost.map(({ address }) => address)
-    parts.losses.found(nic, project.name, addresses)
+    if (lost.length > 0 && !isAsLookedAt(parts, nic)) return asSaid(parts, nic, follows)
+    found(
+      project.name,
+      lost.map(({ address }) => address),
+    )
     const [first] = lost
     if (!first) return { kind: 'standing' }
     const what = lost.length === 1 ? first.what : few(lost.map((loss) => loss.what))
@@ -73,6 +83,12 @@ async function judgeLive(
   }
 }
 
+/** Its addresses are given back when it ends: gone then, and not lost. The pass that sees its end says what is to be said. */
+function isAsLookedAt({ caches }: IpamParts, nic: NetworkInterface): boolean {
+  const now = caches.interfaces.get(keyOf(nic))
+  return now !== undefined && now.metadata.uid === nic.metadata.uid && isDeleting(now) === isDeleting(nic)
+}
+
 async function liveLoss(
   { service }: IpamParts,
   nic: NetworkInterface,
@@ -80,8 +96,8 @@ async function liveLoss(
   { name, namespace }: Project,
   signal: AbortSignal,
 ): Promise<Loss | undefined> {
-  const live = await service.client.find(IPClaim, { name: one.ipClaim, namespace }, signal)
   const known = service.claims.get(keyFor(one.ipClaim, namespace))
+  const live = await service.client.find(IPClaim, { name: one.ipClaim, namespace }, signal)
   if (live) service.claims.absorb(live)
   else if (known) service.claims.absorbGone(known)
   const where = `IPClaim ${keyFor(one.ipClaim, namespace)} in project ${name}`
