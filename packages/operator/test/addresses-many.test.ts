@@ -40,13 +40,16 @@ function subnetIn(namespace: string, range: string): Subnet {
   return aSubnet({ metadata: { name: 'wide', namespace }, spec })
 }
 
+/** Of what only the cache has: the watch never goes past it. */
+const resourceVersion = '9000000000000000000'
+
 /** Leases of that many claims, which are seen in the cache as if the server had told of them. */
 function fill({ caches }: View, namespace: string, units: Iterable<Block>): number {
   let made = 0
   for (const unit of units) {
     const holder = { claimName: `held-${made}`, claimUID: `held-${made}-uid`, request: { family: unit.family } }
     const lease: AddressLease = leaseFor({ network: 'net', context: { name: 'net-here', namespace }, unit }, holder)
-    caches.leases.absorb({ ...lease, metadata: { ...lease.metadata, uid: `lease-${made}`, resourceVersion: '1' } })
+    caches.leases.absorb({ ...lease, metadata: { ...lease.metadata, uid: `lease-${made}`, resourceVersion } })
     made += 1
   }
   return made
@@ -179,7 +182,7 @@ test('B46: a range that is full to its last address is refused without a request
   t.diagnostic(`worst of 100 refusals among ${every.length}: ${worst(times)} ms`)
   // Its finalizer was taken away by force, so nobody releases it.
   const { claim } = world.asked('late-99')
-  world.view.caches.claims.absorb({ ...claim, metadata: { ...claim.metadata, resourceVersion: '1' } })
+  world.view.caches.claims.absorb({ ...claim, metadata: { ...claim.metadata, resourceVersion } })
   world.view.caches.claims.absorbGone(claim)
   assert.equal(world.allocator.waiting, 99)
   const freed = blockAt('IPv4', layout.range.start + 777n, 32)

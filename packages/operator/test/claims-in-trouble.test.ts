@@ -424,6 +424,31 @@ test('B53: claims that are turned away for an hour, by two processes, and are se
   assert.deepEqual(await toldIn(namespace), served.toSorted())
 })
 
+test('a claim that became Ready before its interface’s status was written is not taken back by the next process', async () => {
+  const { client, toy } = world
+  toy.behave({ prepares: true, programs: false })
+  const namespace = await world.place()
+  const first = await begin(namespace)
+  await create(client, aClaim(namespace, 'web-0'))
+  await claimSays(client, namespace, 'web-0', 'Ready', 'False NotProgrammed')
+  await eventually('the interface says so too', async () => {
+    return said(await find(client, NetworkInterface, namespace, 'web-0'), 'Programmed')?.startsWith('False')
+  })
+  const held = first.script.on({ method: 'PATCH', path: /networkinterfaces\/web-0\/status$/ }, { times: 1_000 }).hold()
+  toy.behave({ prepares: true, programs: true })
+  await held.arrived()
+  await ready(namespace, 'web-0')
+  await first.nso.stop()
+  const second = await begin(namespace)
+  await eventually('the interface says so too', async () => {
+    return said(await find(client, NetworkInterface, namespace, 'web-0'), 'Programmed')?.startsWith('True')
+  })
+  assert.deepEqual(
+    second.written().filter((each) => !each.endsWith('/networkinterfaces/web-0/status')),
+    [],
+  )
+})
+
 test('what happens to a retained interface, and to a claim whose interface somebody deletes, is told once each', async () => {
   const { client } = world
   const namespace = await world.place()

@@ -128,6 +128,7 @@ async function heldNow(parts: ClaimParts, seen: Seen, nic: NetworkInterface, sig
 
 function heldWith(parts: ClaimParts, seen: Seen, nic: NetworkInterface, allocation: Verification): Held {
   const location = seen.location.kind === 'known' ? seen.location.name : undefined
-  const report = reportOn(parts, nic, { context: seen.context, subnets: seen.subnets, claim: seen.claim, location })
+  const { claim, context, subnets } = seen
+  const report = reportOn(parts, nic, { context, subnets, claim, location, speaker: claim })
   return { nic, allocation, report }
 }

@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the strings are templates of a DataPlane
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { DataPlane, NetworkInterface } from '@nso/api'
+import type { DataPlane, NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import type { FollowedCache, KubeObject } from 'kube-control-loop'
-import { aContext, anInterface } from '../../test/objects.ts'
+import { aClaim, aContext, anInterface } from '../../test/objects.ts'
 import type { DynamicKinds, FollowedKind } from './kinds.ts'
 import { compileSpec, createPlane, isAllowed } from './plane.ts'
 import { TemplateError } from './template.ts'
@@ -93,6 +93,18 @@ describe('what a plane says of an interface', () => {
         podNetwork: undefined,
       })
     }
+  })
+
+  test('is, for a claim, what the claim said of this interface, which may be newer than what the interface says', () => {
+    const kind = followed('unknown')
+    const conditions = said.conditions.map((one) => ({ ...one, status: 'True' as const, reason: 'Newer' }))
+    const reasonTo = (status: NetworkInterfaceClaim['status']) =>
+      planeOf({ kind }).plane.translate({ interface: nic, attachment: undefined, scope, speaker: aClaim({ status }) }).programmed
+        .reason
+    assert.equal(reasonTo({ networkInterfaceRef: { name: nic.metadata.name }, conditions }), 'Newer')
+    assert.equal(reasonTo({ networkInterfaceRef: { name: 'another' }, conditions }), 'Withdrawn')
+    assert.equal(reasonTo({ conditions }), 'Withdrawn', 'it was bound to nothing')
+    assert.equal(reasonTo({ networkInterfaceRef: { name: nic.metadata.name }, conditions: [] }), 'Withdrawn')
   })
 
   test('comes, meanwhile, from where it came', () => {

@@ -151,7 +151,8 @@ function translate(parts: PlaneParts, plane: CompiledPlane, kind: FollowedKind |
   const refused = parts.refused?.(keyOf(given.interface))
   const lost = new Set(plane.unknownFields.map(({ path }) => path))
   const isLost = (path: string) => lost.has(path) || isBroken(compiled, path)
-  const standing = (!isKnown(plane, kind) || (isOwn(given) && losesConditions(lost))) && standingReport(given.interface)
+  const standing =
+    (!isKnown(plane, kind) || (isOwn(given) && losesConditions(lost))) && standingReport(given.interface, given.speaker)
   if (standing) return standing
   const attachment = isOwn(given) ? given.attachment : undefined
   const scope = celScope({ ...given.scope, interface: given.interface, attachment })

@@ -2,7 +2,7 @@
  * Translation of what a data plane reports on its attachment into what interface and claim status say. Pure and total:
  * whatever stands in the attachment's status, a report comes out and nothing is thrown.
  */
-import type { NetworkInterface } from '@nso/api'
+import type { NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import type { Condition, KubeObject } from 'kube-control-loop'
 import type { PlaneReport, ReportedFrom, TranslatedCondition } from './types.ts'
 
@@ -71,21 +71,25 @@ export function reportWithoutPlane(location: string, why: string = next.noPlane)
   }
 }
 
-/** What the interface's status says of an earlier report; undefined when it only holds the seeds of its schema. */
-export function standingReport({ status }: Pick<NetworkInterface, 'status'>): PlaneReport | undefined {
+/**
+ * What status says of an earlier report; undefined when it only holds the seeds of its schema. A claim repeats what it said of
+ * this interface itself: a process may have ended between the two writes, and the interface then says what was before.
+ */
+export function standingReport(nic: NetworkInterface, speaker?: NetworkInterfaceClaim): PlaneReport | undefined {
+  const isHolder = speaker?.status?.networkInterfaceRef?.name === nic.metadata.name
+  const conditions = (isHolder && saidBy(speaker)) || saidBy(nic)
+  const { vpc, attachmentRef } = nic.status ?? {}
+  return conditions && { ...conditions, vpc, attachmentRef, podNetwork: undefined }
+}
+
+function saidBy({ status }: Pick<NetworkInterface | NetworkInterfaceClaim, 'status'>) {
   const [prepared, programmed] = ['Prepared', 'Programmed'].map((type) => status?.conditions?.find((each) => each.type === type))
   if (!prepared || !programmed || isSeed(prepared) || isSeed(programmed)) return undefined
   const said = ({ type, status: is, reason, message }: Condition): TranslatedCondition => {
     const { type: _, ...from } = status?.conditionSources?.find((source) => source.type === type) ?? {}
     return { status: is, reason, message, ...('object' in from ? { from } : {}) }
   }
-  return {
-    prepared: said(prepared),
-    programmed: said(programmed),
-    vpc: status?.vpc,
-    attachmentRef: status?.attachmentRef,
-    podNetwork: undefined,
-  }
+  return { prepared: said(prepared), programmed: said(programmed) }
 }
 
 const nothing = { vpc: undefined, attachmentRef: undefined, podNetwork: undefined }

@@ -46,7 +46,15 @@ export type CompiledPlane = {
   /** Undefined when the plane has no object for networks. Throws TemplateError. */
   renderNetwork(scope: TemplateScope & { context: NetworkContext }): KubeObject | undefined
   /** The plane's report about one attachment, translated (report.ts). Pure. */
-  translate(given: { interface: NetworkInterface; attachment: KubeObject | undefined; scope: TemplateScope }): PlaneReport
+  translate(given: ToTranslate): PlaneReport
+}
+
+/** What a report is translated from. `speaker`: the claim whose status is to say it; absent: the interface's is. */
+export type ToTranslate = {
+  interface: NetworkInterface
+  attachment: KubeObject | undefined
+  scope: TemplateScope
+  speaker?: NetworkInterfaceClaim
 }
 
 /** The condition of an object that a translated one was read from. */

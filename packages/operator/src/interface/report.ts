@@ -46,14 +46,15 @@ export function scopeOf(caches: Caches, plane: CompiledPlane, nic: NetworkInterf
 export function reportOn(
   sources: { caches: Caches; planes: DataPlanes },
   nic: NetworkInterface,
-  around: Surroundings & { location: string | undefined },
+  around: Surroundings & { location: string | undefined; speaker?: NetworkInterfaceClaim },
 ): PlaneReport {
   const plane = planeOf(nic, sources.planes)
   if (!plane || (isGoing(plane) && !isServing(plane, nic))) {
     return reportWithoutPlane(around.location ?? 'unknown', whyNone(sources.planes, nic, plane, around.location))
   }
   const scope = scopeOf(sources.caches, plane, nic, around)
-  return plane.translate({ interface: nic, attachment: scope.attachment, scope })
+  const { speaker } = around
+  return plane.translate({ interface: nic, attachment: scope.attachment, scope, ...(speaker ? { speaker } : {}) })
 }
 
 /** Why no plane was given to an interface where one seems to be at hand. */
