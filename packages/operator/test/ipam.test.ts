@@ -847,6 +847,30 @@ test('while the service is away what is bound stays, what is new and what goes s
   assert.equal((await heldIn(project)).length, 4)
 })
 
+test('a loss that the claim told and its interface not yet is not taken back by the next process while the service is away', async () => {
+  const { namespace, project } = await place()
+  await create(world.client, aClaim(namespace, 'web'))
+  await ready(namespace, 'web')
+  const held = home.on({ method: 'PATCH', path: /networkinterfaces\/web\/status$/ }, { times: 1_000 }).hold()
+  await remove(world.client, IPClaim, project, 'web-f-ipv6')
+  await held.arrived()
+  await claimSays(world.client, namespace, 'web', 'Allocated', 'False AddressAllocationMissing')
+  await ipam.stop()
+  await restart()
+  await interfaceSays(namespace, 'web', 'True Allocated')
+  await create(world.client, aClaim(namespace, 'new', { ipFamilies: ['IPv4'] }))
+  await refused(namespace, 'new', 'AllocationFailed')
+  await ipam.restart()
+  await ready(namespace, 'new')
+  await interfaceSays(namespace, 'web', 'False AddressAllocationMissing')
+  const told = (await eventsIn(namespace)).map(({ reason }) => reason)
+  assert.deepEqual(
+    told.filter((reason) => reason.startsWith('AddressAllocation')),
+    ['AddressAllocationMissing'],
+  )
+  await claimSays(world.client, namespace, 'web', 'Allocated', 'False AddressAllocationMissing')
+})
+
 test('a service that lets nobody watch is asked: claims come, a loss is seen with the next pass, and they go', async () => {
   const { namespace, project } = await place()
   const forbidden = statusAnswer(403, 'Forbidden', 'no')

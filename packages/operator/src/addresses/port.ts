@@ -58,10 +58,16 @@ export type AddressAllocator = {
   ): Promise<Allocation>
   /**
    * Whether each address of an interface is still allocated to it; one that is merely missing is allocated again first. Without
-   * its context nothing is allocated, and the answer is what stands.
+   * its context nothing is allocated, and the answer is what stands. `speaker`: the claim whose status is to say it, absent: the
+   * interface's is; while nobody can tell, the answer is what that one said.
    */
   verify(
-    request: { interface: NetworkInterface; context: NetworkContext | undefined; subnets: readonly Subnet[] },
+    request: {
+      interface: NetworkInterface
+      context: NetworkContext | undefined
+      subnets: readonly Subnet[]
+      speaker?: NetworkInterfaceClaim
+    },
     signal: AbortSignal,
   ): Promise<Verification>
   /**

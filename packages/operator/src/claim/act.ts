@@ -122,7 +122,7 @@ function newInterface(seen: Seen, context: NetworkContext, allocated: readonly A
 
 async function heldNow(parts: ClaimParts, seen: Seen, nic: NetworkInterface, signal: AbortSignal): Promise<Held> {
   const { context, subnets } = seen
-  const allocation = await parts.allocator.verify({ interface: nic, context, subnets }, signal)
+  const allocation = await parts.allocator.verify({ interface: nic, context, subnets, speaker: seen.claim }, signal)
   return heldWith(parts, seen, nic, allocation)
 }
 

@@ -23,7 +23,7 @@ import { postClaim, projectIn, unlessAway } from './service.ts'
 import { takeUp } from './take-up.ts'
 
 type Request = Parameters<AddressAllocator['allocate']>[0]
-type Identified = Wish & { readonly key: Key; readonly namespace: string; readonly uid: string }
+type Identified = Wish & { readonly key: Key; readonly namespace: string; readonly uid: string; readonly look: Look }
 
 /** What came of one request. `isOwn`: nobody but this claim ever had it. `waitsFor`: topics that may change the answer. */
 type Held = { kind: 'held'; want: AddressRequest; address: AllocatedAddress; ipClaim: IPClaim; made: boolean; isOwn: boolean }
@@ -41,9 +41,9 @@ export async function allocate(parts: IpamParts, request: Request, signal: Abort
   if (answer.kind === 'refused') return refuse(parts, { key, namespace, look }, { ...answer, waitsFor: [] })
   const namespaceUid = parts.service.namespaces.get(namespace)?.metadata.uid
   const project = projectOfHeld(parts, key, uid, answer.project)
-  const wish: Identified = { claim, place: context.spec, project, namespaceUid, key, namespace, uid }
+  const wish: Identified = { claim, place: context.spec, project, namespaceUid, key, namespace, uid, look }
   const unfit = await unfitClass(parts, wish, wants, signal)
-  if (unfit) return refuse(parts, { key, namespace, look }, unfit)
+  if (unfit) return refuse(parts, wish, unfit)
   const made = await together(wants.map((want) => obtain(parts, wish, want, signal)))
   const ends = made.fault || made.refused ? made : await together(made.held.map((one) => confirm(parts, wish, one, signal)))
   const { fault, refused } = ends
@@ -57,7 +57,7 @@ export async function allocate(parts: IpamParts, request: Request, signal: Abort
   const isRefused = made.refused !== undefined && !made.fault && !made.refused.isAway
   await rollBack(parts, { wish, held, isRefused }, signal)
   if (fault) throw fault.reason
-  return refuse(parts, { key, namespace, look }, refused as Refused)
+  return refuse(parts, wish, refused as Refused)
 }
 
 /** Labels that were changed do not move what the claim holds: an interface that is made again gets the same addresses. */
@@ -82,7 +82,7 @@ async function together(asked: readonly Promise<Obtained>[]) {
 /** What was told while the pass asked woke nobody, so the pass is made again. */
 function refuse(
   parts: IpamParts,
-  { key, namespace, look }: { key: Key; namespace: string; look: Look },
+  { key, namespace, look }: Pick<Identified, 'key' | 'namespace' | 'look'>,
   { reason, message, waitsFor }: ServiceRefusal & { waitsFor: readonly string[] },
 ): Allocation {
   const awaited = [...waitsFor, topics.namespace(namespace)]
@@ -156,7 +156,7 @@ async function obtain(parts: IpamParts, wish: Identified, want: AddressRequest, 
   if (posted.kind === 'refused') return posted
   const judged = judgedFor(parts, wish, want, posted)
   if (judged.kind === 'refused') {
-    if (posted.made && !judged.isKept) await removeHeld(parts, posted.claim, signal).catch(() => undefined)
+    if (posted.made && !judged.isKept) await takeBack(parts, wish, posted.claim, signal).catch(() => undefined)
     if (want.class !== undefined) parts.families.delete(want.class)
   }
   return judged
@@ -252,7 +252,13 @@ async function rollBack(
   const made = held.filter((one) => one.made)
   const left = isRefused ? held.filter((one) => !one.made && one.isOwn) : []
   const unused = left.length > 0 && (await neverUsed(parts, wish, signal).catch(() => false)) ? left : []
-  await Promise.allSettled([...made, ...unused].map(({ ipClaim }) => removeHeld(parts, ipClaim, signal)))
+  await Promise.allSettled([...made, ...unused].map(({ ipClaim }) => takeBack(parts, wish, ipClaim, signal)))
+}
+
+async function takeBack(parts: IpamParts, { look }: Identified, ipClaim: IPClaim, signal: AbortSignal): Promise<void> {
+  const pool = ipClaim.status?.poolRef?.name
+  look.doing([topics.ipClaim(keyOf(ipClaim)), ...(pool === undefined ? [] : [topics.room(pool)])])
+  await removeHeld(parts, ipClaim, signal)
 }
 
 /** Read live: an interface whose answer was lost is not in the cache yet, and lists what is about to go. */

@@ -41,7 +41,7 @@ export function createIpamAllocator(options: IpamAllocatorOptions): AddressAlloc
 
   return {
     allocate: (request, signal) => allocate(parts, request, signal),
-    verify: (request, signal) => verify(parts, request.interface, signal),
+    verify: (request, signal) => verify(parts, request, signal),
     releaseInterface: (nic, signal) => releaseInterface(parts, nic, signal),
     releaseClaim: (claim, signal) => releaseClaim(parts, claim, signal),
     releaseSurplus: (claim, nic, signal) => releaseSurplus(parts, surplusOf(parts, claim, nic), claim, signal),

@@ -35,6 +35,8 @@ test('what is told between the read of a pass and its word is not lost on it', (
     interests.of(room)
     assert.ok(look.missed([topics.service, room]))
     assert.ok(!look.missed([topics.service]))
+    look.doing([room])
+    assert.ok(!look.missed([room]), 'it was told of what the pass did itself')
     using later = interests.look()
     assert.ok(!later.missed([room]))
   }

@@ -23,6 +23,8 @@ export type Interested = `claim ${Key}` | `interface ${Key}`
 export type Look = Disposable & {
   /** Whether one of the topics was told since the look began: what was read may be from before that. */
   missed(topics: readonly string[]): boolean
+  /** What the pass does itself: told of these topics, it is no news. Else whoever takes back what it made would wake itself by that. */
+  doing(topics: readonly string[]): void
 }
 
 export type Interests = {
@@ -70,9 +72,13 @@ export function createInterests(): Interests {
     },
     look() {
       const told = new Set<string>()
+      const own = new Set<string>()
       looks.add(told)
       return {
-        missed: (wanted) => wanted.some((topic) => told.has(topic)),
+        missed: (wanted) => wanted.some((topic) => told.has(topic) && !own.has(topic)),
+        doing(topics) {
+          for (const topic of topics) own.add(topic)
+        },
         [Symbol.dispose]: () => void looks.delete(told),
       }
     },

@@ -42,6 +42,8 @@ export function createLosses(registry: Registry): Losses {
   }
 }
 
+type Spoken = { status?: Pick<NonNullable<NetworkInterface['status']>, 'conditions'> | undefined }
+
 /** What an earlier process said of it, so that a restart loses nothing anew. */
 function toldMissing({ spec, status }: NetworkInterface): ReadonlySet<string> {
   const said = missingSaid({ status })
@@ -49,8 +51,8 @@ function toldMissing({ spec, status }: NetworkInterface): ReadonlySet<string> {
   return new Set(said === undefined ? [] : all.filter((address) => said.includes(address)))
 }
 
-/** The message of an interface's status that says an address is missing. */
-export function missingSaid({ status }: { status?: NetworkInterface['status'] | undefined }): string | undefined {
+/** The message of a status that says an address is missing. */
+export function missingSaid({ status }: Spoken): string | undefined {
   const said = status?.conditions?.find(({ type }) => type === 'Allocated')
   return said?.reason === 'AddressAllocationMissing' ? said.message : undefined
 }

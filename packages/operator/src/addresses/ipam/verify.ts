@@ -8,7 +8,7 @@ import { IPClaim } from 'kube-ipam'
 import { isDeleting } from '../../interface/holder.ts'
 import { advice, few } from '../../messages.ts'
 import { formatCidr, sameBlock } from '../cidr.ts'
-import type { Verification } from '../port.ts'
+import type { AddressAllocator, Verification } from '../port.ts'
 import { placeOf } from './give-back.ts'
 import { topics } from './interests.ts'
 import { blockOf, sourceOf } from './ip-claim.ts'
@@ -22,7 +22,10 @@ import { projectIn } from './service.ts'
 
 type Loss = { readonly address: string; readonly what: string; readonly next: string }
 
-export async function verify(parts: IpamParts, nic: NetworkInterface, signal: AbortSignal): Promise<Verification> {
+type Asked = Pick<Parameters<AddressAllocator['verify']>[0], 'interface' | 'speaker'>
+
+export async function verify(parts: IpamParts, asked: Asked, signal: AbortSignal): Promise<Verification> {
+  const nic = asked.interface
   const namespace = nic.metadata.namespace ?? ''
   const listed = listedIn(nic)
   await parts.service.namespaces.ready(signal)
@@ -36,8 +39,8 @@ export async function verify(parts: IpamParts, nic: NetworkInterface, signal: Ab
     return { kind: 'standing' }
   }
   if (answer.kind === 'refused') return { kind: 'unknown', message: answer.message }
-  if (parts.service.knowledge() === 'pending') return asSaid(parts, nic, [...follows, topics.service])
-  return judgeLive(parts, { nic, doubtful, project: answer.project, follows, found }, signal)
+  if (parts.service.knowledge() === 'pending') return asSaid(parts, asked, [...follows, topics.service])
+  return judgeLive(parts, { asked, doubtful, project: answer.project, follows, found }, signal)
 }
 
 function topicsOf(parts: IpamParts, nic: NetworkInterface, { ipClaim }: Listed, answer: ProjectAnswer): readonly string[] {
@@ -55,7 +58,7 @@ function isKnownToStand(parts: IpamParts, nic: NetworkInterface, one: Listed, an
 async function judgeLive(
   parts: IpamParts,
   given: {
-    nic: NetworkInterface
+    asked: Asked
     doubtful: readonly Listed[]
     project: Project
     follows: readonly string[]
@@ -63,11 +66,12 @@ async function judgeLive(
   },
   signal: AbortSignal,
 ): Promise<Verification> {
-  const { nic, doubtful, project, follows, found } = given
+  const { asked, doubtful, project, follows, found } = given
+  const nic = asked.interface
   try {
     const losses = await Promise.all(doubtful.map((one) => liveLoss(parts, nic, one, project, signal)))
     const lost = losses.flatMap((loss) => loss ?? [])
-    if (lost.length > 0 && !isAsLookedAt(parts, nic)) return asSaid(parts, nic, follows)
+    if (lost.length > 0 && !isAsLookedAt(parts, nic)) return asSaid(parts, asked, follows)
     found(
       project.name,
       lost.map(({ address }) => address),
@@ -79,7 +83,7 @@ async function judgeLive(
   } catch (error) {
     signal.throwIfAborted()
     if (!isAway(error) && !refusalOf(error, project)) throw error
-    return asSaid(parts, nic, [...follows, ...parts.whenBack()])
+    return asSaid(parts, asked, [...follows, ...parts.whenBack()])
   }
 }
 
@@ -126,10 +130,10 @@ function lossOf(nic: NetworkInterface, { text, block }: Listed, ipClaim: IPClaim
   return lost(`Address ${text} is published, but ${where} holds ${formatCidr(held)}`)
 }
 
-/** While nobody can tell, what was said last stands. */
-function asSaid(parts: IpamParts, nic: NetworkInterface, follows: readonly string[]): Verification {
+/** While nobody can tell, what was said last stands: each repeats its own word, since the other's may be of before. */
+function asSaid(parts: IpamParts, { interface: nic, speaker }: Asked, follows: readonly string[]): Verification {
   follow(parts, nic, follows)
-  const message = missingSaid(nic)
+  const message = missingSaid(speaker?.status?.networkInterfaceRef?.name === nic.metadata.name ? speaker : nic)
   if (message === undefined) return { kind: 'standing' }
   const address = listedIn(nic).find(({ text }) => message.includes(text))?.text ?? ''
   return { kind: 'missing', address, message }
