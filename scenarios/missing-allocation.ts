@@ -59,7 +59,7 @@ async function lostAtService(world: ScenarioWorld, before: Found, { name, cidr }
   world.step(
     'at a service: another takes the block, and the IPClaim is made again on another one: it says both, and nothing is renumbered',
   )
-  await makeIpClaim(world, { ...at, name: 'another' }, ipClaim.spec)
+  await takeBlock(world, { ...at, name: 'another' }, { ...ipClaim.spec, address: cidr })
   const { metadata, spec } = ipClaim
   const again = { ...at, annotations: metadata.annotations ?? {} }
   const other = (await makeIpClaim(world, again, spec)).status?.allocatedCIDR ?? ''
@@ -70,7 +70,7 @@ async function lostAtService(world: ScenarioWorld, before: Found, { name, cidr }
   world.step('at a service: both are deleted, and it is made again for the very address: the claim is Ready again')
   await world.service.remove(IPClaim, at, {}, timely())
   await world.service.remove(IPClaim, { ...at, name: 'another' }, {}, timely())
-  await makeIpClaim(world, again, { ...spec, address: cidr })
+  await takeBlock(world, again, { ...spec, address: cidr })
   await nudge(world, 'made for the address')
   assert.deepEqual(addressesOf(await ready(world, 'web')), addressesOf(before))
 }
@@ -80,6 +80,11 @@ type Named = { name: string; namespace: string; annotations?: Record<string, str
 function makeIpClaim(world: ScenarioWorld, metadata: Named, spec: IPClaim['spec']): Promise<IPClaim> {
   const body = { apiVersion: apiVersionOf(IPClaim), kind: IPClaim.kind, metadata, spec }
   return world.service.create(IPClaim, body, { fieldManager: 'scenarios' }, timely())
+}
+
+/** The service frees a block a moment after its IPClaim is gone. */
+function takeBlock(world: ScenarioWorld, metadata: Named, spec: IPClaim['spec']): Promise<IPClaim> {
+  return world.until(`the service gives ${spec.address}`, () => makeIpClaim(world, metadata, spec))
 }
 
 /** An edit that changes nothing wakes the claim. */

@@ -135,8 +135,8 @@ async function withControlPlane(): Promise<void> {
     await ensurePromtool({ log }).catch((error: Error) => log(error.message))
     await using plane = await startPlane({ name: 'shared', log, auditBodies })
     process.env.LOCALPLANE_SHARED = plane.dir
-    await runFiles('api', 2)
+    await runFiles('api', 3)
     delete process.env.LOCALPLANE_SHARED
   }
-  if (wants('e2e')) await runFiles('e2e', 2)
+  if (wants('e2e')) await runFiles('e2e', 3)
 }

@@ -27,6 +27,8 @@ export function normalised(text: string): string {
       .replace(/ = [^\n]*?…/g, ' = <long>')
       .replace(times, '<time>')
       .replace(ages, '<age>')
+      // What is Unknown may have been so from the beginning, or be so again: that depends on which reports NSO came to see.
+      .replace(/( Unknown .*\n\W*)for <age> · /g, '$1')
       .replace(/(runs: )\S+( leads)/g, '$1<holder>$2')
       .replace(/fd2[0-9a-f](:[0-9a-f]{0,4}){2,}/g, named('ipv6'))
       .replace(/\b[0-9a-f]{32}\b/g, named('lease'))

@@ -23,6 +23,11 @@ const plain: readonly Fault[] = [
   'asks-for-interfaces',
   'report-for-everybody',
   'conditions-as-a-whole',
+  'waits-for-workload',
+  'reason-of-words',
+  'labels-sockets',
+  'plug-by-name',
+  'may-read-interfaces',
 ]
 const all = Object.keys(faults) as Fault[]
 const tried = all.filter((fault) => process.env.SOAK !== undefined || !plain.includes(fault))
