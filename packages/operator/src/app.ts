@@ -199,8 +199,8 @@ function createControllers(parts: Parts): Controller[] {
   return [claim, nic, ...dataPlanes.controllers, ...networks]
 }
 
-function rangesOf({ client, claims, namespaces }: IpamConnection, { classes, settings }: Parts) {
-  return { client, claims, namespaces, classes, retryRefusedMs: settings.retryRejectedMs }
+function rangesOf({ client, claims, namespaces, counts }: IpamConnection, { classes, settings }: Parts) {
+  return { client, claims, namespaces, counts, classes, retryRefusedMs: settings.retryRejectedMs }
 }
 
 /** What stands, as the caches hold it; on every replica. */

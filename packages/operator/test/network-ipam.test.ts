@@ -51,7 +51,8 @@ function service(given: Given = {}): WithRanges {
     namespaces.run(signal).catch(() => {})
     connection.run(signal).catch(() => {})
     await namespaces.ready(signal)
-    const ranges = { client: connection.client, claims: connection.claims, namespaces }
+    const { client, claims, counts } = connection
+    const ranges = { client, claims, namespaces, counts }
     return { ...ranges, classes: given.classes ?? classes, retryRefusedMs: given.retryRefusedMs ?? 60_000 }
   }
 }

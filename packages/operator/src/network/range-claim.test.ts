@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { labels } from '@nso/api'
-import { createCache, createClient, type KubeObject, silentLogger } from 'kube-control-loop'
+import { createCache, createClient, type KubeObject, noWriteMetrics, silentLogger } from 'kube-control-loop'
 import { answers, createManualClock, scriptTransport, statusAnswer } from 'kube-control-loop/testing'
 import { IPClaim } from 'kube-ipam'
 import { Namespace } from '../addresses/ipam/project.ts'
@@ -31,7 +31,8 @@ function scripted() {
   const client = createClient(script, { clock, jitter: () => 0.5, retryForMs: 0 })
   const parts = { clock, jitter: () => 0.5, log: silentLogger }
   const claims = createCache(client, IPClaim, {}, parts)
-  const service = { client, claims, namespaces: createCache(client, Namespace, {}, parts), classes: {}, retryRefusedMs: 60_000 }
+  const namespaces = createCache(client, Namespace, {}, parts)
+  const service = { client, claims, namespaces, counts: noWriteMetrics, classes: {}, retryRefusedMs: 60_000 }
   return {
     clock,
     script,

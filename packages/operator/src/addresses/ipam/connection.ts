@@ -9,6 +9,7 @@ import {
   type Logger,
   linkedSignal,
   type Metrics,
+  noWriteMetrics,
   type SpecOf,
   type StatusOf,
   type Transport,
@@ -46,7 +47,7 @@ export type ConnectionOptions = {
   clock: Clock
   jitter: Jitter
   log: Logger
-  metrics?: Pick<Metrics, 'client' | 'cache'>
+  metrics?: Pick<Metrics, 'client' | 'cache' | 'raceRequeue'>
 }
 
 /** A first list that takes longer than this is not waited for. */
@@ -86,6 +87,7 @@ export function connectIpam(options: ConnectionOptions): IpamConnection {
     client,
     claims,
     namespaces: options.namespaces,
+    counts: metrics ?? noWriteMetrics,
     onBack: reach.onBack,
     get isAway() {
       return reach.isAway

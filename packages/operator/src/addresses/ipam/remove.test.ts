@@ -5,6 +5,7 @@ import { answers, createManualClock, scriptTransport, statusAnswer } from 'kube-
 import { IPClaim } from 'kube-ipam'
 import { isSameToJudge, takenUpAt } from './ip-claim.ts'
 import type { IpamParts } from './parts.ts'
+import type { RaceCounts } from './raced.ts'
 import { removeJudged } from './remove.ts'
 import { takeUp } from './take-up.ts'
 
@@ -24,7 +25,9 @@ function scripted() {
   const script = scriptTransport(undefined, { clock })
   const client = createClient(script, { clock, jitter: () => 0.5, retryForMs: 0 })
   const claims = createCache(client, IPClaim, {}, { clock, jitter: () => 0.5, log: silentLogger })
-  return { script, claims, service: { client, claims } as unknown as IpamParts['service'] }
+  const lost: string[] = []
+  const counts: RaceCounts = { raceRequeue: ({ verb, resource, cause }) => lost.push(`${verb} ${resource} ${cause}`) }
+  return { script, claims, lost, service: { client, claims, counts } as unknown as IpamParts['service'] }
 }
 
 const moved = statusAnswer(409, 'Conflict', 'Precondition failed: ResourceVersion in precondition: 5, in object meta: 9')
@@ -82,7 +85,7 @@ const ends: { says: string; deletions: (typeof success)[]; live?: IPClaim; want:
 ]
 for (const { says, deletions, live, want, versions } of ends) {
   test(`deletion of an IPClaim ${says}: ${want}`, async () => {
-    const { script, service } = scripted()
+    const { script, service, lost } = scripted()
     // The rule that was made last comes first.
     for (const answer of deletions.toReversed()) script.on({ method: 'DELETE', path }).answer(answer)
     script.on({ method: 'GET', path }, { times: 99 }).answer(live ? answers.ok(live) : absent)
@@ -92,6 +95,7 @@ for (const { says, deletions, live, want, versions } of ends) {
       (error: unknown) => (error instanceof WriteRaced ? 'raced' : error instanceof ApiError ? 'refused' : String(error)),
     )
     assert.equal(end, want)
+    assert.deepEqual(lost, want === 'raced' ? ['delete ipclaims stale'] : [], 'a lost race is counted')
     const sent = script.sent({ method: 'DELETE', path }).map(({ request }) => request.body as { preconditions: unknown })
     assert.deepEqual(
       sent.map(({ preconditions }) => preconditions),
@@ -139,9 +143,10 @@ const patches: { says: string; answer: typeof success; want: 'raced' | 'refused'
 ]
 for (const { says, answer, want } of patches) {
   test(`an IPClaim ${says} is not taken up: ${want}`, async () => {
-    const { script, service } = scripted()
+    const { script, service, lost } = scripted()
     script.on({ method: 'PATCH', path }, { times: 9 }).answer(answer)
     const taken = takeUp({ service } as IpamParts, standing(), never)
     await assert.rejects(taken, (error) => error instanceof (want === 'raced' ? WriteRaced : ApiError))
+    assert.deepEqual(lost, want === 'raced' ? ['patch ipclaims stale'] : [], 'a lost race is counted')
   })
 }

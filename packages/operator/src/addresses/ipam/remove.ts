@@ -3,8 +3,9 @@
  * dead: so each names the version that was judged, and whoever takes up what stands writes to it first (take-up.ts). What was
  * decided before is refused then.
  */
-import { ApiError, type Kind, type KubeObject, keyOf, WriteRaced } from 'kube-control-loop'
+import { ApiError, type Kind, type KubeObject } from 'kube-control-loop'
 import type { IpamParts } from './parts.ts'
+import { raced } from './raced.ts'
 
 type Deletion<S, T> = {
   readonly kind: Kind<S, T>
@@ -21,10 +22,11 @@ const mostTries = 4
  * gone, or another has its name. Throws WriteRaced when it is to be judged anew.
  */
 export async function removeJudged<S, T>(
-  { client }: Pick<IpamParts['service'], 'client'>,
+  service: Pick<IpamParts['service'], 'client' | 'counts'>,
   { kind, judged, isAsJudged }: Deletion<S, T>,
   signal: AbortSignal,
 ): Promise<KubeObject<S, T> | undefined> {
+  const { client } = service
   const { uid } = judged.metadata
   let { resourceVersion } = judged.metadata
   for (let tries = 1; tries <= mostTries; tries += 1) {
@@ -41,7 +43,7 @@ export async function removeJudged<S, T>(
     if (!isAsJudged(live)) break
     resourceVersion = live.metadata.resourceVersion
   }
-  throw new WriteRaced({ controller: 'ipam', resource: kind.plural, verb: 'delete', key: keyOf(judged) }, 'stale')
+  throw raced(service, { verb: 'delete', kind, object: judged, cause: 'stale' })
 }
 
 /** A precondition does not hold: another uid or version stands. A refusal of the service's own says something else. */

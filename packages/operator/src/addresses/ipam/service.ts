@@ -1,8 +1,9 @@
 /** The address service as this process reaches it, and the one way in which claims are made there. */
-import { ApiError, type Cache, type Client, keyOf, type SpecOf, type StatusOf, WriteRaced } from 'kube-control-loop'
+import { ApiError, type Cache, type Client, keyOf, type SpecOf, type StatusOf } from 'kube-control-loop'
 import { IPClaim } from 'kube-ipam'
 import { advice } from '../../messages.ts'
 import { type Project, type ProjectAnswer, projectOf } from './project.ts'
+import { type RaceCounts, raced } from './raced.ts'
 import { isAway, refusalOf, type ServiceRefusal } from './refusals.ts'
 
 export type AddressService = {
@@ -12,6 +13,7 @@ export type AddressService = {
   readonly claims: Cache<SpecOf<typeof IPClaim>, StatusOf<typeof IPClaim>>
   /** Namespaces of our own cluster. */
   readonly namespaces: Cache
+  readonly counts: RaceCounts
 }
 
 export function projectIn({ namespaces }: Pick<AddressService, 'namespaces'>, namespace: string): ProjectAnswer {
@@ -33,10 +35,11 @@ export type Posted =
  * when what had the name is gone.
  */
 export async function postClaim(
-  { client, claims }: Pick<AddressService, 'client' | 'claims'>,
+  service: Pick<AddressService, 'client' | 'claims' | 'counts'>,
   { claim, project, fieldManager }: { claim: IPClaim; project: Project; fieldManager: string },
   signal: AbortSignal,
 ): Promise<Posted> {
+  const { client, claims } = service
   const done = claims.writing(keyOf(claim))
   try {
     const stands = await client.create(IPClaim, claim, { fieldManager }, signal)
@@ -51,10 +54,7 @@ export async function postClaim(
       if (stands) return { kind: 'stands', claim: stands, made: false }
       // It ended between the two answers, and nothing may be left that tells of it.
       if (error.reason === 'AlreadyExists')
-        throw new WriteRaced(
-          { controller: 'ipam', resource: IPClaim.plural, verb: 'create', key: keyOf(claim) },
-          'already-exists',
-        )
+        throw raced(service, { verb: 'create', kind: IPClaim, object: claim, cause: 'already-exists' })
     }
     const refusal = refusalOf(error, project)
     if (refusal) return { kind: 'refused', ...refusal }

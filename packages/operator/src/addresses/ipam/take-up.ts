@@ -3,11 +3,12 @@
  * every deletion decided earlier is refused: by a pass that rolled back, by a process that is dead and whose request is still on
  * its way. Whoever only looks whether an address stands writes nothing.
  */
-import { ApiError, keyOf, WriteRaced } from 'kube-control-loop'
+import { ApiError, keyOf } from 'kube-control-loop'
 import { IPClaim } from 'kube-ipam'
 import { changeEntries } from '../../json-patch.ts'
 import { takenUpAt } from './ip-claim.ts'
 import { fieldManager, type IpamParts } from './parts.ts'
+import { raced } from './raced.ts'
 
 /**
  * `stands`: as read live. Answers it as it stands then. Throws WriteRaced when it is gone or moved, to be looked at anew, and
@@ -29,7 +30,7 @@ export async function takeUp({ service }: IpamParts, stands: IPClaim, signal: Ab
   } catch (error) {
     if (!(error instanceof ApiError) || !isRaced(error)) throw error
     if (error.status === 404) claims.absorbGone(stands)
-    throw new WriteRaced({ controller: 'ipam', resource: IPClaim.plural, verb: 'patch', key: keyOf(stands) }, 'stale')
+    throw raced(service, { verb: 'patch', kind: IPClaim, object: stands, cause: 'stale' })
   } finally {
     done()
   }
