@@ -17,6 +17,7 @@ import {
   merge,
   type Running,
   remove,
+  said,
   startWorld,
   strip,
   type World,
@@ -302,6 +303,34 @@ test('two claims bind one retained interface at once: one gets it, the other say
     return reasons.sort().join() === 'InterfaceHeldByAnotherClaim,Ready'
   })
   assert.equal(await reconcileErrors(), 0)
+})
+
+test('claims that two processes serve at once hand one retained interface on until each has had it', async () => {
+  const { client } = world
+  await startScripted()
+  const other = await world.startNso()
+  const namespace = await world.place()
+  const spec = { reclaimPolicy: 'Retain', networkInterfaceName: 'shared' } as const
+  const waiting = new Set(Array.from({ length: process.env.SOAK ? 30 : 6 }, (_, at) => `web-${at}`))
+  await Promise.all([...waiting].map((name) => create(client, aClaim(namespace, name, spec))))
+  const uids = new Set<string | undefined>()
+  while (waiting.size > 0) {
+    const holder = await eventually('one is Ready, and every other one is turned away', async () => {
+      const claims = await listed(client, NetworkInterfaceClaim, namespace)
+      const reasonOf = (claim: NetworkInterfaceClaim) => said(claim, 'Ready')
+      const held = claims.filter((claim) => reasonOf(claim) === 'True Ready')
+      const others = claims.filter((claim) => reasonOf(claim) === 'False InterfaceHeldByAnotherClaim')
+      assert.equal(`${held.length} ${others.length}`, `1 ${waiting.size - 1}`, claims.map(reasonOf).join())
+      return held[0]
+    })
+    uids.add((await find(client, NetworkInterface, namespace, 'shared'))?.metadata.uid)
+    waiting.delete(holder.metadata.name)
+    await remove(client, NetworkInterfaceClaim, namespace, holder.metadata.name)
+    await gone(client, NetworkInterfaceClaim, namespace, holder.metadata.name)
+  }
+  assert.equal(uids.size, 1, 'it is the same interface all the time')
+  assert.equal(await reconcileErrors(), 0)
+  await other.stop()
 })
 
 test('while NSO was away a claim was removed by force: its interface goes when NSO is back', async () => {
