@@ -30,7 +30,7 @@ import type { DynamicKinds } from './kinds.ts'
 import { ownerOfNetworkObject } from './network-owner.ts'
 import { refusalOf } from './refusal.ts'
 import type { DataPlaneRegistry } from './registry.ts'
-import { subnetScope } from './scope.ts'
+import { familiesWithoutSubnet, subnetScope } from './scope.ts'
 import { isGoing, isSameKind } from './serving.ts'
 import { TemplateError } from './template.ts'
 import type { CompiledPlane, TemplateScope } from './types.ts'
@@ -71,9 +71,8 @@ export function decideNetwork({ context, subnets, plane, listed, stored, network
   if (!plane) return { do: 'wait', on: `a DataPlane for location ${context.spec.location.name}` }
   if (!plane.networkKind) return { do: 'nothing' }
   if (stored) return decideStored(stored, context)
-  const families = context.spec.ipFamilies
-  if (!families) return { do: 'wait', on: 'address families of the context' }
-  const missing = families.filter((family) => !subnets.some((subnet) => subnet.family === family))
+  if (!context.spec.ipFamilies) return { do: 'wait', on: 'address families of the context' }
+  const missing = familiesWithoutSubnet(context, subnets)
   if (missing.length > 0) return { do: 'wait', on: `a Subnet for ${missing.join(', ')}` }
   if (plane.hindrance) return { do: 'wait', on: `DataPlane ${plane.ref.name}: ${plane.hindrance}` }
   if (!listed) return { do: 'wait', on: `${plane.networkKind.kind} objects being listed` }

@@ -7,6 +7,7 @@ import { aClaim, aContext, anInterface } from '../../test/objects.ts'
 import type { DynamicKinds, FollowedKind } from './kinds.ts'
 import { compileSpec, createPlane, isAllowed } from './plane.ts'
 import { TemplateError } from './template.ts'
+import type { TemplateScope } from './types.ts'
 
 const spec: DataPlane['spec'] = {
   contract: 'v1',
@@ -80,7 +81,7 @@ const wire = (nic: NetworkInterface, status: unknown): KubeObject => ({
 
 describe('what a plane says of an interface', () => {
   const nic = anInterface({ status: said })
-  const scope = { interface: nic, context: aContext(), subnets: [] }
+  const scope: TemplateScope = { interface: nic, context: aContext(), subnets: [] }
 
   test('is what stands, as long as its attachments are not listed: a new process takes nothing back', () => {
     for (const kind of [followed('unknown'), followed('served'), followed('served', 'starting')]) {
@@ -181,6 +182,26 @@ describe('what a plane says of an interface', () => {
     )
     const ready = { conditions: [{ type: 'Ready', status: 'True', reason: 'R', message: 'up', observedGeneration: 1 }] }
     assert.match(plane.translate({ interface: nic, attachment: wire(nic, ready), scope: taken }).prepared.message, /up$/)
+  })
+
+  test('says what NSO waits for before it makes the network object, as long as it is not prepared', () => {
+    const network = { apiVersion: 'planes.example.dev/v1', kind: 'Net', spec: {} }
+    const { plane } = planeOf({ spec: { network } })
+    const both = { ...scope, context: aContext({ spec: { ipFamilies: ['IPv6', 'IPv4'] } }) }
+    const waits = { conditions: [{ type: 'Ready', status: 'False', reason: 'NoNet', message: 'no net', observedGeneration: 1 }] }
+    const messageIn = (given: typeof both, of = plane) =>
+      of.translate({ interface: nic, attachment: wire(nic, waits), scope: given }).prepared.message
+    const note = 'NSO makes Net net-here when network context net-here has a Subnet of'
+    assert.ok(messageIn(both).endsWith(`no net; ${note} IPv6 and of IPv4`), messageIn(both))
+    const subnets = [{ cidr: 'fd20::/64', family: 'IPv6', gateway: undefined }]
+    assert.ok(messageIn({ ...both, subnets }).endsWith(`; ${note} IPv4`))
+    const networkObject = { apiVersion: 'x', kind: 'Net', metadata: { name: 'net-here', namespace: 'default' }, spec: {} }
+    assert.ok(!messageIn({ ...both, networkObject } as typeof both).includes('a Subnet'), 'it is there')
+    const all = [...subnets, { cidr: '10.0.0.0/20', family: 'IPv4', gateway: undefined }]
+    assert.ok(!messageIn({ ...both, subnets: all }).includes('a Subnet'), 'it is about to be made')
+    assert.ok(!messageIn(both, planeOf().plane).includes('a Subnet'), 'a plane without network objects')
+    const ready = { conditions: [{ type: 'Ready', status: 'True', reason: 'R', message: 'up', observedGeneration: 1 }] }
+    assert.match(plane.translate({ interface: nic, attachment: wire(nic, ready), scope: both }).prepared.message, /up$/)
   })
 
   test('has the identifiers of its own attachment only', () => {

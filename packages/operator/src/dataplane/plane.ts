@@ -7,6 +7,7 @@ import { ownerOfNetworkObject } from './network-owner.ts'
 import type { Schema } from './openapi.ts'
 import { type CompiledObject, compileObject } from './render.ts'
 import { type ReportSource, standingReport, translateReport } from './report.ts'
+import { familiesWithoutSubnet } from './scope.ts'
 import { unknownFields } from './served-fields.ts'
 import { compileTemplate, type FieldRead, type Template, TemplateError } from './template.ts'
 import type { CompiledPlane, KindRef, PlaneReport } from './types.ts'
@@ -167,7 +168,7 @@ function translate(parts: PlaneParts, plane: CompiledPlane, kind: FollowedKind |
       : (plane.hindrance ?? renderingProblem(plane, given) ?? goingNetworkObject(given.scope)),
     refused,
     foreignNetworkObject: foreignNetworkObject(given.scope),
-    note: given.attachment && refused,
+    note: given.attachment && (refused ?? unmadeNetworkObject(plane, given.scope)),
     vpc: attachment && (isLost('spec.report.vpc') ? given.interface.status?.vpc : reportedValue(compiled.vpc, scope)),
     podNetwork: attachment && reportedValue(compiled.podNetwork, scope),
   })
@@ -196,6 +197,15 @@ function foreignNetworkObject(scope: Given['scope']): string | undefined {
 function goingNetworkObject(scope: Given['scope']): string | undefined {
   const owner = networkOwner(scope)
   return owner?.is === 'going' ? `${owner.says} must be gone first` : undefined
+}
+
+/** What the data plane waits for, and cannot know: that NSO has not made its network object, and what for. */
+function unmadeNetworkObject({ networkKind }: CompiledPlane, scope: Given['scope']): string | undefined {
+  const { context, networkObject } = scope
+  if (!networkKind || !context || networkObject) return undefined
+  const lacking = familiesWithoutSubnet(context, scope.subnets)
+  if (lacking.length === 0) return undefined
+  return `NSO makes ${networkKind.kind} ${context.metadata.name} when network context ${context.metadata.name} has a Subnet of ${lacking.join(' and of ')}`
 }
 
 const networkOwner = ({ context, networkObject }: Given['scope']) =>

@@ -23,6 +23,11 @@ export function subnetScope(context: NetworkContext, subnets: Iterable<Subnet>):
   return ranges.sort((a, b) => (a.cidr < b.cidr ? -1 : a.cidr > b.cidr ? 1 : 0))
 }
 
+/** Families of the context that no Subnet carries; none while its families are unknown. */
+export function familiesWithoutSubnet({ spec }: NetworkContext, subnets: TemplateScope['subnets']): readonly string[] {
+  return (spec.ipFamilies ?? []).filter((family) => !subnets.some((subnet) => subnet.family === family))
+}
+
 function isOf({ metadata }: NetworkContext, subnet: Subnet): boolean {
   return (
     subnet.spec.networkContext.name === metadata.name &&
