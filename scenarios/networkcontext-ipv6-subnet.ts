@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { BlockList } from 'node:net'
 import { contextName, Network, NetworkContext, Subnet } from '@nso/api'
+import { VPC } from 'galactic/api'
 import { IPClaim, IPPool } from 'kube-ipam'
 import { addressesOf, allReleased, claim, ready, release } from './expect.ts'
 import type { Found, Scenario, ScenarioWorld } from './scenario.ts'
@@ -30,11 +31,12 @@ export const networkContextIpv6Subnet: Scenario = {
     await release(world, 'web')
     await allReleased(world)
     await world.remove(Network, world.network)
-    await world.until('network, context and Subnet are gone', async () => {
+    await world.until('network, context, Subnet and what the data plane had of them are gone', async () => {
       for (const [kind, name] of [
         [Network, world.network],
         [NetworkContext, context],
         [Subnet, `${context}-ipv6`],
+        [VPC, context],
       ] as const) {
         const found = await world.find(kind, name)
         if (found) throw new Error(`there is ${kind.kind} ${name} (${found.metadata.finalizers})`)

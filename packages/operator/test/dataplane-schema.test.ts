@@ -2,8 +2,11 @@
 /** Templates and reports against the schemas that the real API server publishes, as definitions change under them. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { NetworkContext, type NetworkInterface, NetworkInterfaceClaim, Subnet } from '@nso/api'
+import { annotations, NetworkContext, NetworkInterface, NetworkInterfaceClaim, Subnet } from '@nso/api'
+import type { KubeObject } from 'kube-control-loop'
+import { answers, scriptTransport } from 'kube-control-loop/testing'
 import { eventually } from 'kube-localplane/testing'
+import { isAtRest } from './support/at-rest.ts'
 import {
   anyMap,
   conditionList,
@@ -22,7 +25,20 @@ import {
   wirePlane,
   wireRole,
 } from './support/wires.ts'
-import { aClaim, claimSays, create, find, gone, know, type Running, remove, said, startWorld, type World } from './world.ts'
+import {
+  aClaim,
+  claimSays,
+  create,
+  find,
+  gone,
+  know,
+  location,
+  type Running,
+  remove,
+  said,
+  startWorld,
+  type World,
+} from './world.ts'
 
 know(NetworkInterfaceClaim, NetworkContext, Subnet)
 
@@ -317,3 +333,46 @@ describe('A definition that loses a field under live attachments', () => {
     await world.plane.connection.must({ method: 'DELETE', path: crdPath('ropes') })
   })
 })
+
+test('A DataPlane with an unknown field stays refused while a new process cannot read the schema: nobody is given it, and nothing is said anew', async () => {
+  const crd = (spec: object) => wireCrd({ kind: 'Twine', versions: [{ spec: { mtu: whole, ...spec }, status: openStatus }] })
+  const spec = { mtu: '${interface.spec.mtu}', colour: 'red' }
+  await world.plane.connection.must({ method: 'DELETE', path: '/apis/networking.datumapis.com/v1alpha/dataplanes/rope' })
+  await eventually('the location is free', () => nso.operator.planes.choose(location)?.ref.name === 'toy')
+  await world.plane.apply([crd({}), wirePlane('twine', 'Twine', { here: true, spec })])
+  await says('twine', unknownField)
+  await nso.stop()
+  const before = await planes()
+  nso = await world.startNso({
+    wrap: (transport) => {
+      const script = scriptTransport(transport)
+      script.on({ method: 'GET', path: /^\/openapi\/v3/ }, { times: Number.MAX_SAFE_INTEGER }).answer(answers.internalError())
+      return script
+    },
+  })
+  const namespace = await world.place()
+  const writes = await world.writesDuring(async () => {
+    await create(world.client, aClaim(namespace, 'web'))
+    await eventually('the kind is used', () => nso.operator.planes.get('twine')?.plane.attachments?.state === 'synced')
+    await claimSays(world.client, namespace, 'web', 'Ready', 'True Ready')
+    await eventually('nothing is in hand', () => isAtRest(nso.operator))
+  })
+  const nic = await find(world.client, NetworkInterface, namespace, 'web')
+  assert.match(nic?.metadata.annotations?.[annotations.dataPlane] ?? '', /^toy/)
+  assert.deepEqual(await planes(), before)
+  assert.deepEqual(
+    writes.filter(({ resource }) => ['dataplanes', 'twines', 'events'].includes(resource)),
+    [],
+  )
+  await world.plane.apply([crd({ colour: text })])
+  assert.equal(nso.operator.planes.choose(location)?.ref.name, 'toy')
+  await nso.stop()
+  nso = await world.startNso()
+  await says('twine', accepted)
+})
+
+async function planes(): Promise<string[]> {
+  const path = '/apis/networking.datumapis.com/v1alpha/dataplanes'
+  const { items } = (await world.plane.connection.must({ method: 'GET', path })) as { items: KubeObject[] }
+  return items.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)
+}

@@ -14,6 +14,7 @@ import { ipClaimFor } from '../src/addresses/ipam/ip-claim.ts'
 import { ipamContractWorld } from './ipam-contract.ts'
 import { type IpamWorld, ipClass, startIpam } from './ipam-world.ts'
 import { transportTo } from './server.ts'
+import { ToyAttachment } from './toy-plane.ts'
 import {
   aClaim,
   claimSays,
@@ -22,6 +23,7 @@ import {
   gone,
   know,
   location,
+  merge,
   type Running,
   remove,
   said,
@@ -564,6 +566,7 @@ test('an answer that is older than what another pass has seen counts no address 
     return both.some((one) => said(one, 'Allocated') === 'True Allocated')
   })
   slow.release()
+  await interfaceSays(namespace, 'web', 'True Allocated')
   await ready(namespace, 'web')
   assert.equal(await lost(), before + 1)
   await remove(world.client, NetworkInterfaceClaim, namespace, 'web')
@@ -869,6 +872,31 @@ test('a loss that the claim told and its interface not yet is not taken back by 
     ['AddressAllocationMissing'],
   )
   await claimSays(world.client, namespace, 'web', 'Allocated', 'False AddressAllocationMissing')
+})
+
+test('an interface that is edited while NSO and the service are away: nothing of it is told or attached, and it is put back', async () => {
+  const { namespace, project } = await place()
+  await Promise.all(['web', 'other'].map((name) => create(world.client, aClaim(namespace, name))))
+  const [claim] = await Promise.all(['web', 'other'].map((name) => ready(namespace, name)))
+  const [own, foreign] = await Promise.all(['web', 'other'].map((name) => interfaceOf(namespace, name)))
+  const attachment = async () => (await find(world.client, ToyAttachment, namespace, 'web'))?.metadata.generation
+  const generation = await attachment()
+  await nso.stop()
+  await ipam.stop()
+  world.recorder.expect({ kind: 'NetworkInterface', namespace, name: 'web', path: 'spec', why: 'edited by hand', maybe: true })
+  await merge(world.client, NetworkInterface, namespace, 'web', { spec: { addresses: foreign?.spec.addresses } })
+  await start()
+  const told = await claimSays(world.client, namespace, 'web', 'Allocated', 'Unknown Pending')
+  assert.deepEqual(told?.status?.addresses, claim?.status?.addresses)
+  await interfaceSays(namespace, 'web', 'Unknown Pending')
+  await create(world.client, aClaim(namespace, 'new'))
+  await refused(namespace, 'new', 'AllocationFailed')
+  assert.equal(await attachment(), generation)
+  await ipam.restart()
+  await Promise.all(['web', 'other', 'new'].map((name) => ready(namespace, name)))
+  assert.deepEqual((await interfaceOf(namespace, 'web')).spec.addresses, own?.spec.addresses)
+  assert.equal(await attachment(), generation)
+  assert.equal((await heldIn(project)).length, 3)
 })
 
 test('a service that lets nobody watch is asked: claims come, a loss is seen with the next pass, and they go', async () => {

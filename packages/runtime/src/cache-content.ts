@@ -102,8 +102,12 @@ export function createCacheContent<S, T>(
     if (orderOfVersions(resourceVersion, told) === 'newer') told = resourceVersion
   }
 
-  /** The slow answer of a read: the watch has told of this version already, and that it ended. */
+  /**
+   * The slow answer of a read: the watch has told of this version already, and that it ended. Ends during a write are remembered
+   * by uid, so its answer needs no such guess: a server that was restored counts from an older version again for a while.
+   */
   const isKnownToHaveEnded = (object: O) => {
+    if (graves.isWriting(keyOf(object))) return false
     const order = orderOfVersions(object.metadata.resourceVersion, told)
     return (order === 'older' || order === 'same') && store.get(keyOf(object)) === undefined
   }

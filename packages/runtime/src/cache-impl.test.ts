@@ -184,6 +184,39 @@ test('the late answer of a read does not bring back what the watch has told the 
   await world.end()
 })
 
+const tidings: { says: string; tell(watch: Awaited<ReturnType<typeof syncedCache>>['watch']): void }[] = [
+  { says: 'an end', tell: (watch) => watch.send('DELETED', widget('other', '110')) },
+  { says: 'a bookmark', tell: (watch) => watch.bookmark('110') },
+  {
+    says: 'a change, whatever an older one says after it',
+    tell: (watch) => {
+      watch.send('ADDED', widget('other', '110'))
+      watch.send('ADDED', widget('older', '101'))
+    },
+  },
+  {
+    says: 'an end that bears the last version of its object',
+    tell: (watch) => {
+      watch.send('ADDED', widget('late', '110'))
+      watch.send('DELETED', widget('late', '110'))
+    },
+  },
+]
+for (const { says, tell } of tidings) {
+  test(`${says} tells how far the watch is: what an older read shows and the cache lacks is gone`, async () => {
+    const world = await syncedCache()
+    tell(world.watch)
+    await turns()
+    world.cache.absorb(widget('late', '110'))
+    assert.equal(world.cache.get('default/late'), undefined)
+    const done = world.cache.writing('default/own')
+    world.cache.absorb(widget('own', '105'))
+    done()
+    assert.ok(world.cache.get('default/own'), 'a write’s answer counts: the server may have been restored, and count from before')
+    await world.end()
+  })
+}
+
 test('a delete of our own is forgotten once a list shows that the server knows it, although its event was missed', async () => {
   const world = await syncedCache({}, widget('a', '5'))
   world.cache.absorbGone(widget('a', '5'))

@@ -7,6 +7,7 @@ import type { Key } from './kind.ts'
 export type Graves = {
   /** Marks a write in flight until the returned function is called (once; again does nothing). */
   writing(key: Key): () => void
+  isWriting(key: Key): boolean
   /** The uid is gone. `watchKnows`: a DELETED event or a list told so, hence no older event can follow. */
   bury(key: Key, uid: string, watchKnows: boolean): void
   has(key: Key, uid: string | undefined): boolean
@@ -41,6 +42,7 @@ export function createGraves(): Graves {
         tidy(key)
       }
     },
+    isWriting: (key) => inFlight.has(key),
     bury(key, uid, watchKnows) {
       const uids = graves.get(key) ?? new Map<string, boolean>()
       graves.set(key, uids)

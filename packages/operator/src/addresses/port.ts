@@ -38,8 +38,11 @@ export type Verification =
    * tell when that ends, so it is to be asked again after a while.
    */
   | { kind: 'missing'; address: string; message: string; untold?: true }
-  /** Nothing speaks against it, but what would say so is not there: the network context is missing. */
-  | { kind: 'unknown'; message: string }
+  /**
+   * Nothing speaks against it, but what would say so is not there, as the network context. `withheld`: what is listed may be
+   * another's, and reaches nobody.
+   */
+  | { kind: 'unknown'; message: string; withheld?: true }
 
 export type AddressAllocator = {
   /**

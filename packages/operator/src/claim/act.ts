@@ -74,7 +74,7 @@ async function createInterface(
   const nic = await make(parts, newInterface(seen, context, allocation.addresses), signal)
   if ('reason' in nic) return { kind: 'rejected', rejection: nic, held: undefined }
   parts.early.begin(keyOf(seen.claim))
-  return { kind: 'held', held: heldWith(parts, seen, nic, { kind: 'standing' }) }
+  return { kind: 'held', held: heldWith(parts, seen, nic, { allocation: { kind: 'standing' } }) }
 }
 
 /** What is allocated by then stays: the interface may be allowed any moment, and the claim's end gives it back. */
@@ -121,14 +121,31 @@ function newInterface(seen: Seen, context: NetworkContext, allocated: readonly A
 }
 
 async function heldNow(parts: ClaimParts, seen: Seen, nic: NetworkInterface, signal: AbortSignal): Promise<Held> {
-  const { context, subnets } = seen
-  const allocation = await parts.allocator.verify({ interface: nic, context, subnets, speaker: seen.claim }, signal)
-  return heldWith(parts, seen, nic, allocation)
+  const { claim, context, subnets } = seen
+  const spoken = hasSpokenOf(claim, nic) ? { speaker: claim } : {}
+  const allocation = await parts.allocator.verify({ interface: nic, context, subnets, ...spoken }, signal)
+  return heldWith(parts, seen, nic, { allocation, ...spoken })
 }
 
-function heldWith(parts: ClaimParts, seen: Seen, nic: NetworkInterface, allocation: Verification): Held {
+/**
+ * Whether the claim's status is about this very interface, so that it may be repeated while nobody can tell: not about an
+ * earlier one of the name, after which the claim was not written. Where clocks differ that is taken for so; then the interface's
+ * own word is repeated.
+ */
+function hasSpokenOf({ status }: NetworkInterfaceClaim, { metadata }: NetworkInterface): boolean {
+  const bound = status?.conditions?.find(({ type }) => type === 'Bound')
+  if (status?.networkInterfaceRef?.name !== metadata.name || bound?.status !== 'True') return false
+  return Date.parse(bound.lastTransitionTime) >= Date.parse(metadata.creationTimestamp ?? '')
+}
+
+function heldWith(
+  parts: ClaimParts,
+  seen: Seen,
+  nic: NetworkInterface,
+  { allocation, ...spoken }: { allocation: Verification; speaker?: NetworkInterfaceClaim },
+): Held {
   const location = seen.location.kind === 'known' ? seen.location.name : undefined
   const { claim, context, subnets } = seen
-  const report = reportOn(parts, nic, { context, subnets, claim, location, speaker: claim })
+  const report = reportOn(parts, nic, { context, subnets, claim, location, ...spoken })
   return { nic, allocation, report }
 }

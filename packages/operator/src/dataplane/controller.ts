@@ -87,8 +87,9 @@ export function createDataPlaneController(parts: DataPlaneControllerParts): Cont
     if (kinds.some(({ state }) => state === 'asking')) return waiting('discovery')
     const { name } = known.object.metadata
     const { reviewed, inMs, fault = leaving?.fault } = await reviews.current(known.object, kinds, signal)
-    const { unknownFields } = known.plane
-    const seen: SeenPlane = { ...known, lost: ties(planes, known), kinds, reviewed, unknownFields, leaving: leaving?.message }
+    const { unknownFields, standingRefusal } = known.plane
+    const fields = { unknownFields, standingRefusal }
+    const seen: SeenPlane = { ...known, ...fields, lost: ties(planes, known), kinds, reviewed, leaving: leaving?.message }
     planes.setDenied(name, reviewed.is === 'done' && reviewed.missing.length > 0 ? explain(reviewed.missing) : undefined)
     const intent = intentFor(seen)
     const events = eventsFor(known.object, intent)

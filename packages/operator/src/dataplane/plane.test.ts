@@ -29,17 +29,36 @@ const followed = (state: FollowedKind['state'], cacheState?: string): FollowedKi
   reporterOf: (_, condition) => `${condition}-reporter`,
 })
 
-function planeOf(given: { spec?: Partial<DataPlane['spec']>; kind?: FollowedKind; denied?: string } = {}) {
-  const object = { apiVersion: 'x', kind: 'DataPlane', metadata: { name: 'toy', uid: 'p-1' }, spec: { ...spec, ...given.spec } }
+type Given = {
+  spec?: Partial<DataPlane['spec']>
+  kind?: FollowedKind
+  /** Of the objects of networks, where it differs. */
+  network?: FollowedKind
+  denied?: string
+  refused?: string
+  status?: NonNullable<DataPlane['status']>
+}
+
+function planeOf(given: Given = {}) {
+  const object = {
+    ...{ apiVersion: 'x', kind: 'DataPlane', metadata: { name: 'toy', uid: 'p-1', generation: 1 } },
+    spec: { ...spec, ...given.spec },
+    ...(given.status ? { status: given.status } : {}),
+  }
   const asked: string[] = []
   const kinds = {
     follow: (ref: { kind: string }) => {
       asked.push(ref.kind)
-      return given.kind ?? followed('served', 'synced')
+      const kind = ref.kind === 'Net' ? (given.network ?? given.kind) : given.kind
+      return kind ?? followed('served', 'synced')
     },
   } as unknown as DynamicKinds
   const compiled = compileSpec(object.spec)
-  return { plane: createPlane({ object, compiled, kinds, denied: () => given.denied }), compiled, asked }
+  return {
+    plane: createPlane({ object, compiled, kinds, denied: () => given.denied, refused: () => given.refused }),
+    compiled,
+    asked,
+  }
 }
 
 const said = {
@@ -323,6 +342,51 @@ describe('a plane whose published schema speaks against its templates', () => {
     const { plane } = planeOf({ kind: known(['mtu', 'to'], ['wire']) })
     const report = plane.translate({ interface: nic, attachment: undefined, scope: { interface: nic, subnets: [] } })
     assert.deepEqual([report.prepared.status, report.prepared.reason], ['Unknown', 'Pending'])
+  })
+})
+
+describe('a plane in which an earlier process found unknown fields, whose schema has not come yet,', () => {
+  const refusal = 'spec.attachment.spec.to: Wire has no field spec.to: correct the DataPlane'
+  const accepted = { type: 'Accepted', status: 'False' as const, reason: 'UnknownField', message: refusal }
+  const status = { conditions: [{ ...accepted, observedGeneration: 1, lastTransitionTime: '2026-01-01T00:00:00Z' }] }
+  const nic = anInterface({ status: said })
+  const scope: TemplateScope = { interface: nic, context: aContext(), subnets: [] }
+  const { plane } = planeOf({ status })
+  const reportOf = (attachment: KubeObject | undefined) => plane.translate({ interface: nic, attachment, scope })
+  const ready = { type: 'Ready', status: 'False', reason: 'Busy', message: 'x', observedGeneration: 1 }
+
+  test('stays refused, in the same words, and makes nothing', () => {
+    assert.deepEqual([plane.standingRefusal, plane.hindrance], [refusal, refusal])
+  })
+  test('is judged anew where the spec was changed, the kind is not served, the schema is there, or it was refused for another reason', () => {
+    const schema = { ...followed('served', 'synced'), schema: {} }
+    const [condition] = status.conditions
+    assert.ok(condition)
+    const others: Given[] = [
+      { status: { conditions: [{ ...condition, observedGeneration: 0 }] } },
+      { status, kind: followed('unserved') },
+      { status, kind: schema },
+      { status: { conditions: [{ ...condition, reason: 'InvalidTemplate' }] } },
+      {},
+    ]
+    for (const given of others) assert.equal(planeOf(given).plane.standingRefusal, undefined, JSON.stringify(given))
+    const network = { apiVersion: 'planes.example.dev/v1', kind: 'Net', spec: {} }
+    const half = planeOf({ status, kind: schema, network: followed('served', 'synced'), spec: { network } })
+    assert.equal(half.plane.standingRefusal, refusal, 'one of its kinds')
+  })
+  test('does not hide that nothing is known while the kind is asked for', () => {
+    assert.equal(planeOf({ status, kind: followed('asking') }).plane.hindrance, undefined)
+  })
+  test('takes back nothing that was said of an interface', () => {
+    for (const attachment of [undefined, wire(nic, {}), wire(nic, { phase: 'x' })]) {
+      const { prepared, vpc } = reportOf(attachment)
+      assert.deepEqual([prepared.reason, vpc], ['AttachmentReady', 'jU'])
+    }
+  })
+  test('and still says what is reported', () => {
+    const { prepared, vpc } = reportOf(wire(nic, { conditions: [ready] }))
+    assert.deepEqual([prepared.reason, vpc], ['Busy', 'jU'])
+    assert.equal(reportOf(wire(nic, { conditions: [ready], wire: 'w-7' })).vpc, 'w-7')
   })
 })
 

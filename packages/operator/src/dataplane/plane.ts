@@ -1,12 +1,12 @@
 /** One DataPlane object, compiled: its templates, its kinds, and what keeps it from being used. */
-import type { DataPlane } from '@nso/api'
+import type { DataPlane, NetworkInterface } from '@nso/api'
 import { type Key, type KubeObject, keyOf } from 'kube-control-loop'
 import { absent, type CelScope, celScope, ofNetworks } from './cel.ts'
 import type { DynamicKinds, FollowedKind } from './kinds.ts'
 import { ownerOfNetworkObject } from './network-owner.ts'
 import type { Schema } from './openapi.ts'
 import { type CompiledObject, compileObject } from './render.ts'
-import { type ReportSource, standingReport, translateReport } from './report.ts'
+import { type ReportSource, reportedWhen, standingReport, translateReport } from './report.ts'
 import { familiesWithoutSubnet } from './scope.ts'
 import { unknownFields } from './served-fields.ts'
 import { compileTemplate, type FieldRead, type Template, TemplateError } from './template.ts'
@@ -100,9 +100,12 @@ export function createPlane(parts: PlaneParts): CompiledPlane {
     get unknownFields() {
       return checked(followed(compiled.attachment)?.schema, followed(compiled.network)?.schema)
     },
+    get standingRefusal() {
+      return [followed(compiled.attachment), followed(compiled.network)].some(isUnread) ? saidOfFields(object) : undefined
+    },
     get hindrance() {
       const served = hindranceOf(compiled, [followed(compiled.attachment), followed(compiled.network)])
-      return served ?? plane.unknownFields[0]?.message ?? parts.denied()
+      return served ?? refusalOf(plane) ?? parts.denied()
     },
     get attachments() {
       return followed(compiled.attachment)?.cache
@@ -135,6 +138,21 @@ function createFieldCheck({ spec }: DataPlane, { attachment, network, reads, err
 
 const kindRef = ({ apiVersion, kind }: KindRef): KindRef => ({ apiVersion, kind })
 
+/** Its schema has not come, and may. */
+const isUnread = (kind: FollowedKind | undefined): boolean =>
+  kind !== undefined && kind.schema === undefined && kind.state !== 'unserved' && kind.state !== 'not-namespaced'
+
+/** What the status says of unknown fields in the spec as it stands. */
+function saidOfFields({ metadata, status }: DataPlane): string | undefined {
+  const said = status?.conditions?.find(({ type }) => type === 'Accepted')
+  const isRefused = said?.status === 'False' && said.reason === 'UnknownField' && said.observedGeneration === metadata.generation
+  return isRefused ? said.message : undefined
+}
+
+/** Before attachments are followed a refusal of old hinders nothing: it would make their absence look known. */
+const refusalOf = ({ attachments, standingRefusal, unknownFields }: CompiledPlane): string | undefined =>
+  (attachments && standingRefusal) ?? unknownFields[0]?.message
+
 function hindranceOf({ errors, refusedKinds }: CompiledSpec, kinds: readonly (FollowedKind | undefined)[]): string | undefined {
   if (errors[0]) return errors[0].message
   if (refusedKinds.length > 0) return `kind ${refusedKinds.join(', ')} is not allowed`
@@ -149,12 +167,9 @@ type Given = Parameters<CompiledPlane['translate']>[0]
 
 function translate(parts: PlaneParts, plane: CompiledPlane, kind: FollowedKind | undefined, given: Given): PlaneReport {
   const { compiled } = parts
-  const refused = parts.refused?.(keyOf(given.interface))
-  const lost = new Set(plane.unknownFields.map(({ path }) => path))
-  const isLost = (path: string) => lost.has(path) || isBroken(compiled, path)
-  const standing =
-    (!isKnown(plane, kind) || (isOwn(given) && losesConditions(lost))) && standingReport(given.interface, given.speaker)
+  const standing = isUndecided(plane, compiled, kind, given) && standingReport(given.interface, given.speaker)
   if (standing) return standing
+  const refused = parts.refused?.(keyOf(given.interface))
   const attachment = isOwn(given) ? given.attachment : undefined
   const scope = celScope({ ...given.scope, interface: given.interface, attachment })
   return translateReport({
@@ -169,24 +184,43 @@ function translate(parts: PlaneParts, plane: CompiledPlane, kind: FollowedKind |
     refused,
     foreignNetworkObject: foreignNetworkObject(given.scope),
     note: given.attachment && (refused ?? unmadeNetworkObject(plane, given.scope)),
-    vpc: attachment && (isLost('spec.report.vpc') ? given.interface.status?.vpc : reportedValue(compiled.vpc, scope)),
+    vpc: attachment && vpcOf(plane, compiled, given.interface, scope),
     podNetwork: attachment && reportedValue(compiled.podNetwork, scope),
   })
 }
 
-/**
- * Whether the absence of an attachment means something. Just after a start it does not: then what the status of the interface
- * says is repeated, since it would only be taken back and said again.
- */
+/** Whether what the status of the interface says is repeated, since it would only be taken back and said again. */
+function isUndecided(plane: CompiledPlane, compiled: CompiledSpec, kind: FollowedKind | undefined, given: Given): boolean {
+  if (!isKnown(plane, kind)) return true
+  if (!given.attachment) return plane.standingRefusal !== undefined
+  return isOwn(given) && losesConditions(plane, compiled, given.attachment)
+}
+
+/** Whether the absence of an object means something. Just after a start it does not. */
 function isKnown({ hindrance }: CompiledPlane, kind: FollowedKind | undefined): boolean {
   if (kind?.state === 'asking') return false
   if (kind?.state === 'served' && kind.cache) return kind.cache.state !== 'starting'
   return hindrance !== undefined
 }
 
-/** What a schema has lost is no word of the data plane: what was reported before it did still stands. */
-const losesConditions = (lost: ReadonlySet<string>): boolean =>
-  lost.has('spec.report.prepared.condition') || lost.has('spec.report.programmed.condition')
+/** What a schema has lost, or may have, is no word of the data plane: what was reported before it did still stands. */
+function losesConditions(
+  { unknownFields, standingRefusal }: CompiledPlane,
+  { preparedCondition, programmedCondition = preparedCondition }: CompiledSpec,
+  attachment: KubeObject,
+): boolean {
+  const paths = ['spec.report.prepared.condition', 'spec.report.programmed.condition']
+  if (unknownFields.some(({ path }) => paths.includes(path))) return true
+  const isMissing = (condition: string) => reportedWhen(attachment, condition) === 'never'
+  return standingRefusal !== undefined && [preparedCondition, programmedCondition].some(isMissing)
+}
+
+/** What was read before it could not be read any more stands. */
+function vpcOf(plane: CompiledPlane, compiled: CompiledSpec, { status }: NetworkInterface, scope: CelScope): unknown {
+  const path = 'spec.report.vpc'
+  if (plane.unknownFields.some((each) => each.path === path) || isBroken(compiled, path)) return status?.vpc
+  return reportedValue(compiled.vpc, scope) ?? (plane.standingRefusal === undefined ? undefined : status?.vpc)
+}
 
 /** While someone else's object has the network's name, nothing is attached to it, and the data plane may never report. */
 function foreignNetworkObject(scope: Given['scope']): string | undefined {

@@ -11,13 +11,18 @@ const attachment = { apiVersion: 'planes.example.dev/v1', kind: 'Wire', spec: { 
 const report = { prepared: { condition: 'Ready' } }
 const held = [finalizers.dataPlane]
 
-type Given = { name: string; metadata?: Partial<DataPlane['metadata']>; spec?: Partial<DataPlane['spec']> }
+type Given = Partial<Pick<DataPlane, 'status'>> & {
+  name: string
+  metadata?: Partial<DataPlane['metadata']>
+  spec?: Partial<DataPlane['spec']>
+}
 
-const planeOf = ({ name, metadata, spec }: Given): DataPlane => ({
+const planeOf = ({ name, metadata, spec, status }: Given): DataPlane => ({
   apiVersion: 'networking.datumapis.com/v1alpha',
   kind: 'DataPlane',
   metadata: { name, uid: `${name}-uid`, generation: 1, creationTimestamp: '2026-01-02T00:00:00Z', ...metadata },
   spec: { contract: 'v1', locations: ['*'], attachment, report, ...spec },
+  ...(status ? { status } : {}),
 })
 
 /** A registry of planes as they are stored, all of whose kinds are served. */
@@ -47,6 +52,10 @@ const at = (registry: ReturnType<typeof registryOf>['registry'], location: strin
 ]
 
 const wide: Given = { name: 'wide', metadata: { finalizers: held } }
+const unknownField = (observedGeneration: number): NonNullable<DataPlane['status']> => {
+  const refused = { type: 'Accepted', status: 'False', reason: 'UnknownField', message: 'Wire has no field spec.name' } as const
+  return { conditions: [{ ...refused, observedGeneration, lastTransitionTime: '2026-01-02T00:00:00Z' }] }
+}
 const exact = (given: Partial<Given> = {}): Given => ({ name: 'exact', spec: { locations: ['here'] }, ...given })
 
 describe('a location is served by', () => {
@@ -93,6 +102,16 @@ describe('a location is served by', () => {
       says: 'the next one where the contract is not known',
       given: [wide, exact({ metadata: { finalizers: held }, spec: { locations: ['here'], contract: 'v9' as never } })],
       want: ['wide', 'wide'],
+    },
+    {
+      says: 'the next one where an earlier process found unknown fields, until the schema is there',
+      given: [wide, exact({ metadata: { finalizers: held }, status: unknownField(1) })],
+      want: ['wide', 'wide'],
+    },
+    {
+      says: 'one whose unknown fields were corrected since',
+      given: [wide, exact({ metadata: { finalizers: held, generation: 2 }, status: unknownField(1) })],
+      want: ['exact', 'exact'],
     },
     {
       says: 'the older one of a tie',

@@ -176,6 +176,7 @@ function handlers<T>(): { add(handler: (value: T) => void): () => void; tell(val
 const isSound = ({ object, compiled, plane }: KnownPlane): boolean =>
   compiled.errors.length === 0 &&
   plane.unknownFields.length === 0 &&
+  plane.standingRefusal === undefined &&
   compiled.refusedKinds.length === 0 &&
   isKnownContract(object) &&
   object.metadata.deletionTimestamp === undefined

@@ -34,6 +34,8 @@ export type CompiledPlane = {
   readonly readsNetwork?: boolean
   /** What the published schemas of its kinds speak against in its templates and reports; empty where they are not known. */
   readonly unknownFields: readonly TemplateError[]
+  /** What its status says of unknown fields, for people, as long as a schema that may speak against it has not come: that stands. */
+  readonly standingRefusal?: string | undefined
   /** Why nothing can be made for it now, for people: broken templates, kinds not served, no permission. */
   readonly hindrance: string | undefined
   /** Cache of the attachment kind; its state tells `unserved`. Undefined while the kind cannot be resolved (not installed). */

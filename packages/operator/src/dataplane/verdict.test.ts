@@ -56,6 +56,12 @@ describe('a DataPlane', () => {
         /^a, column 3: no; b, column 3: no; c, column 3: no; and 1 more: correct the DataPlane, or install the version of the definition that has the field$/,
     },
     {
+      says: 'repeats what an earlier process said of unknown fields, word for word',
+      given: { standingRefusal: 'a: no: correct the DataPlane', unknownFields: [error('b')] },
+      want: { Accepted: 'False/UnknownField' },
+      message: /^a: no: correct the DataPlane$/,
+    },
+    {
       says: 'whose templates do not compile has no other fault yet',
       given: { compiled: { errors: [error('a')] }, unknownFields: [error('b')] },
       want: { Accepted: 'False/InvalidTemplate' },

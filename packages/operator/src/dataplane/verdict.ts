@@ -21,6 +21,8 @@ export type SeenPlane = {
   readonly leaving?: string | undefined
   /** What the published schemas of the kinds speak against. */
   readonly unknownFields?: readonly TemplateError[]
+  /** What is said of them already, and stands until the schemas are there. */
+  readonly standingRefusal?: string | undefined
 }
 
 export function intentFor(seen: SeenPlane): DataPlaneStatusIntent {
@@ -38,7 +40,7 @@ function firstOf(errors: readonly TemplateError[]): string {
   return [...shown, ...more].join('; ')
 }
 
-function accepted({ object, compiled, lost, leaving, unknownFields = [] }: SeenPlane) {
+function accepted({ object, compiled, lost, leaving, unknownFields = [], standingRefusal }: SeenPlane) {
   const generation = object.metadata.generation
   const { refusedKinds, errors } = compiled
   if (leaving !== undefined) {
@@ -54,9 +56,8 @@ function accepted({ object, compiled, lost, leaving, unknownFields = [] }: SeenP
     return says.Accepted.no('ContractUnsupported', message, generation)
   }
   if (errors.length > 0) return says.Accepted.no('InvalidTemplate', `${firstOf(errors)}: correct the DataPlane`, generation)
-  if (unknownFields.length > 0) {
-    return says.Accepted.no('UnknownField', `${firstOf(unknownFields)}: ${correction}`, generation)
-  }
+  const unknown = standingRefusal ?? (unknownFields.length > 0 ? `${firstOf(unknownFields)}: ${correction}` : undefined)
+  if (unknown !== undefined) return says.Accepted.no('UnknownField', unknown, generation)
   const ties = lost.map(({ pattern, to }) => `${pattern} by DataPlane ${to}`).join(', ')
   if (lost.length > 0 && lost.length === object.spec.locations?.length) {
     const message = `All locations are served by others, ${ties}: change spec.locations, or delete the others`

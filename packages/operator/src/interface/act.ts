@@ -46,7 +46,7 @@ async function attach(
   const seen = { ...before, nic, plane }
   const found = await bound(parts, seen, signal)
   // What is not held for the interface may be another's: it reaches no attachment.
-  if (found.standing.allocation.kind === 'missing') return { ...found, wait: 'its addresses being allocated', early: false }
+  if (isWithheld(found.standing.allocation)) return { ...found, wait: 'its addresses being allocated', early: false }
   const made = await parts.attachments.ensureAttachment(
     { plane, interface: nic, scope: scopeOf(parts.caches, plane, nic, seen) },
     signal,
@@ -63,6 +63,10 @@ async function attach(
     early: prepared?.status !== 'True',
     ...(made.result === 'refused' ? { fault: made.error } : {}),
   }
+}
+
+function isWithheld(allocation: Verification): boolean {
+  return allocation.kind === 'missing' || (allocation.kind === 'unknown' && allocation.withheld === true)
 }
 
 async function bound(parts: InterfaceParts, seen: Seen, signal: AbortSignal): Promise<{ seen: Seen; standing: Standing }> {

@@ -25,9 +25,19 @@ export function editedAway(
 ): Told | undefined {
   const told = holdOf(nic, claim) === 'ours' ? toldOf(claim, nic) : undefined
   if (!told) return undefined
-  const wanted = listedAddresses({ ...nic, spec: { ...nic.spec, addresses: [], externalAddresses: [], ...told } })
+  const wanted = listedAs(nic, told)
   if (texts(wanted) === texts(listedAddresses(nic))) return undefined
   return allocator.holds(nic, wanted) ? told : undefined
+}
+
+/** Whether the interface lists other addresses than the claim was told of it. */
+export function isOtherThanTold(claim: NetworkInterfaceClaim, nic: NetworkInterface): boolean {
+  const told = toldOf(claim, nic)
+  return told !== undefined && texts(listedAs(nic, told)) !== texts(listedAddresses(nic))
+}
+
+function listedAs(nic: NetworkInterface, told: Told) {
+  return listedAddresses({ ...nic, spec: { ...nic.spec, addresses: [], externalAddresses: [], ...told } })
 }
 
 /** A list of addresses as one text, whatever their order and spelling. */

@@ -79,7 +79,7 @@ async function together(asked: readonly Promise<Obtained>[]) {
   }
 }
 
-/** What was told while the pass asked woke nobody, so the pass is made again. */
+/** What was told while the pass asked woke nobody who waits only now, so the pass is made again. */
 function refuse(
   parts: IpamParts,
   { key, namespace, look }: Pick<Identified, 'key' | 'namespace' | 'look'>,
@@ -213,7 +213,10 @@ async function post(parts: IpamParts, wish: Identified, want: AddressRequest, ip
   try {
     const posted = await postClaim(parts.service, asked, signal)
     if (posted.kind === 'away') return away(parts, posted.message)
-    if (posted.kind === 'stands') return posted
+    if (posted.kind === 'stands') {
+      if (posted.made) wish.look.made([topics.ipClaim(keyOf(ipClaim))])
+      return posted
+    }
     const { pool, message } = posted
     const waitsFor = [pool === undefined ? topics.ipClaim(keyOf(ipClaim)) : topics.room(pool)]
     return { ...posted, message: `${lacking(want)}: ${message}`, waitsFor }

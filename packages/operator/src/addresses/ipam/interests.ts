@@ -13,7 +13,7 @@ export const topics = {
   room: (pool: string) => `room ${pool}`,
   /** The service answers again, or has told all that it holds. */
   service: 'service',
-  /** It answers, but failed to do this: tried again after a while. */
+  /** It answers, but failed to do this, or news may have been missed: tried again after a while. */
   later: 'later',
 } as const
 
@@ -23,8 +23,10 @@ export type Interested = `claim ${Key}` | `interface ${Key}`
 export type Look = Disposable & {
   /** Whether one of the topics was told since the look began: what was read may be from before that. */
   missed(topics: readonly string[]): boolean
-  /** What the pass does itself: told of these topics, it is no news. Else whoever takes back what it made would wake itself by that. */
+  /** What the pass does itself from here on: told of these topics, it is no news. Else who takes back what it made would wake itself. */
   doing(topics: readonly string[]): void
+  /** What was told of these topics so far was of the pass's own making. */
+  made(topics: readonly string[]): void
 }
 
 export type Interests = {
@@ -41,30 +43,31 @@ export function createInterests(): Interests {
   const byTopic = new Map<string, Set<Interested>>()
   const byWho = new Map<Interested, readonly string[]>()
   /** What was told during each look that is under way: as many as there are workers. */
-  const looks = new Set<Set<string>>()
+  const looks = new Set<(topic: string) => void>()
+
+  const leave = (topic: string, who: Interested) => {
+    const waiting = byTopic.get(topic)
+    waiting?.delete(who)
+    if (waiting?.size === 0) byTopic.delete(topic)
+  }
 
   const drop = (who: Interested) => {
-    for (const topic of byWho.get(who) ?? []) {
-      const waiting = byTopic.get(topic)
-      waiting?.delete(who)
-      if (waiting?.size === 0) byTopic.delete(topic)
-    }
+    for (const topic of byWho.get(who) ?? []) leave(topic, who)
     byWho.delete(who)
   }
 
   return {
     set(who, wanted) {
       const before = byWho.get(who)
-      // Whoever says the same again keeps its place.
-      if (before && before.length === wanted.length && before.every((topic, at) => topic === wanted[at])) return
-      drop(who)
-      if (wanted.length === 0) return
-      byWho.set(who, wanted)
+      // Whoever waits for the same again keeps its place.
+      for (const topic of before ?? []) if (!wanted.includes(topic)) leave(topic, who)
       for (const topic of wanted) byTopic.set(topic, (byTopic.get(topic) ?? new Set()).add(who))
+      if (wanted.length > 0) byWho.set(who, wanted)
+      else byWho.delete(who)
     },
     drop,
     of(topic, most = Number.POSITIVE_INFINITY) {
-      for (const told of looks) told.add(topic)
+      for (const hear of looks) hear(topic)
       const first = [...(byTopic.get(topic) ?? [])].slice(0, most)
       const keysOf = (prefix: 'claim ' | 'interface ') =>
         first.flatMap((who) => (who.startsWith(prefix) ? [who.slice(prefix.length)] : []))
@@ -73,13 +76,19 @@ export function createInterests(): Interests {
     look() {
       const told = new Set<string>()
       const own = new Set<string>()
-      looks.add(told)
+      const hear = (topic: string) => {
+        if (!own.has(topic)) told.add(topic)
+      }
+      looks.add(hear)
       return {
-        missed: (wanted) => wanted.some((topic) => told.has(topic) && !own.has(topic)),
+        missed: (wanted) => wanted.some((topic) => told.has(topic)),
         doing(topics) {
           for (const topic of topics) own.add(topic)
         },
-        [Symbol.dispose]: () => void looks.delete(told),
+        made(topics) {
+          for (const topic of topics) told.delete(topic)
+        },
+        [Symbol.dispose]: () => void looks.delete(hear),
       }
     },
     get size() {

@@ -4,7 +4,7 @@ import { IPClaim } from 'kube-ipam'
 import { advice } from '../../messages.ts'
 import { type Project, type ProjectAnswer, projectOf } from './project.ts'
 import { type RaceCounts, raced } from './raced.ts'
-import { isAway, refusalOf, type ServiceRefusal } from './refusals.ts'
+import { isAway, refusalOf, type ServiceRefusal, typeOf } from './refusals.ts'
 
 export type AddressService = {
   /** Of the service's API server. Its writes stop with the lease, as all writes of the process. */
@@ -53,7 +53,7 @@ export async function postClaim(
       if (stands) claims.absorb(stands)
       if (stands) return { kind: 'stands', claim: stands, made: false }
       // It ended between the two answers, and nothing may be left that tells of it.
-      if (error.reason === 'AlreadyExists')
+      if (error.reason === 'AlreadyExists' && typeOf(error) === undefined)
         throw raced(service, { verb: 'create', kind: IPClaim, object: claim, cause: 'already-exists' })
     }
     const refusal = refusalOf(error, project)

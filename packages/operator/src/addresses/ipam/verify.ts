@@ -2,10 +2,11 @@
  * Whether the service still holds each address of an interface for it. What is lost is told and counted, never allocated again:
  * the service would hand out another block, and a workload uses this one.
  */
-import type { NetworkInterface } from '@nso/api'
+import type { NetworkInterface, NetworkInterfaceClaim } from '@nso/api'
 import { keyFor, keyOf } from 'kube-control-loop'
 import { IPClaim } from 'kube-ipam'
-import { isDeleting } from '../../interface/holder.ts'
+import { holderKeyOf, holdOf, isDeleting } from '../../interface/holder.ts'
+import { isOtherThanTold } from '../../interface/told.ts'
 import { advice, few } from '../../messages.ts'
 import { formatCidr, sameBlock } from '../cidr.ts'
 import type { AddressAllocator, Verification } from '../port.ts'
@@ -29,7 +30,7 @@ export async function verify(parts: IpamParts, asked: Asked, signal: AbortSignal
   const namespace = nic.metadata.namespace ?? ''
   const listed = listedIn(nic)
   await parts.service.namespaces.ready(signal)
-  const found = parts.losses.looking(nic)
+  const found = parts.losses.looking(nic, holderOf(parts, asked))
   const answer = projectIn(parts.service, namespace)
   const doubtful = listed.filter((one) => !isKnownToStand(parts, nic, one, answer))
   const follows = [topics.namespace(namespace), ...listed.flatMap((one) => topicsOf(parts, nic, one, answer))]
@@ -71,7 +72,7 @@ async function judgeLive(
   try {
     const losses = await Promise.all(doubtful.map((one) => liveLoss(parts, nic, one, project, signal)))
     const lost = losses.flatMap((loss) => loss ?? [])
-    if (lost.length > 0 && !isAsLookedAt(parts, nic)) return asSaid(parts, asked, follows)
+    if (lost.length > 0 && !isLiving(parts, nic)) return asSaid(parts, asked, follows)
     found(
       project.name,
       lost.map(({ address }) => address),
@@ -87,10 +88,17 @@ async function judgeLive(
   }
 }
 
-/** Its addresses are given back when it ends: gone then, and not lost. The pass that sees its end says what is to be said. */
-function isAsLookedAt({ caches }: IpamParts, nic: NetworkInterface): boolean {
+/** While it ends its addresses are given back: gone then, and not lost. */
+function isLiving({ caches }: IpamParts, nic: NetworkInterface): boolean {
   const now = caches.interfaces.get(keyOf(nic))
-  return now !== undefined && now.metadata.uid === nic.metadata.uid && isDeleting(now) === isDeleting(nic)
+  return now !== undefined && now.metadata.uid === nic.metadata.uid && !isDeleting(now)
+}
+
+/** The claim that holds it, also where the interface's own status is to say it. */
+function holderOf({ caches }: IpamParts, { interface: nic, speaker }: Asked): NetworkInterfaceClaim | undefined {
+  const key = holderKeyOf(nic)
+  const claim = speaker ?? (key === undefined ? undefined : caches.claims.get(key))
+  return claim && holdOf(nic, claim) === 'ours' ? claim : undefined
 }
 
 async function liveLoss(
@@ -131,15 +139,22 @@ function lossOf(nic: NetworkInterface, { text, block }: Listed, ipClaim: IPClaim
 }
 
 /** While nobody can tell, what was said last stands: each repeats its own word, since the other's may be of before. */
-function asSaid(parts: IpamParts, { interface: nic, speaker }: Asked, follows: readonly string[]): Verification {
+function asSaid(parts: IpamParts, asked: Asked, follows: readonly string[]): Verification {
+  const { interface: nic, speaker } = asked
   follow(parts, nic, follows)
+  const holder = holderOf(parts, asked)
+  if (holder && isOtherThanTold(holder, nic)) {
+    const what = `Network interface ${nic.metadata.name} lists other addresses than its claim was given`
+    const message = advice(what, 'wait until the address service tells which of them it holds; they are put back then')
+    return { kind: 'unknown', message, withheld: true }
+  }
   const message = missingSaid(speaker?.status?.networkInterfaceRef?.name === nic.metadata.name ? speaker : nic)
-  if (message === undefined) return { kind: 'standing' }
-  const address = listedIn(nic).find(({ text }) => message.includes(text))?.text ?? ''
-  return { kind: 'missing', address, message }
+  // Said of an earlier interface of the name, it names none of these addresses.
+  const address = message === undefined ? undefined : listedIn(nic).find(({ text }) => message.includes(text))?.text
+  return message === undefined || address === undefined ? { kind: 'standing' } : { kind: 'missing', address, message }
 }
 
-/** One that is going waits for what its release says. */
-function follow({ interests }: IpamParts, nic: NetworkInterface, follows: readonly string[]): void {
-  if (!isDeleting(nic)) interests.set(`interface ${keyOf(nic)}`, follows)
+/** One that is going waits for what its release says, one that is gone for nothing, though this pass may not know it yet. */
+function follow(parts: IpamParts, nic: NetworkInterface, follows: readonly string[]): void {
+  if (isLiving(parts, nic)) parts.interests.set(`interface ${keyOf(nic)}`, follows)
 }
