@@ -138,6 +138,50 @@ test('Subnets made by hand are respected also while their contexts do not stand 
   assertDisjoint(await world.subnetsIn(namespace.name))
 })
 
+test('a Subnet that is in the way of another context is deleted, as the message advises, and that is enough', async () => {
+  await using namespace = await testNamespace(world.plane, 'network')
+  await using running = await world.system(namespace.name)
+  const at = { namespace: namespace.name }
+  const misnamed = aSubnet({
+    metadata: { ...at, name: 'net-dfw-ipv4' },
+    spec: { networkContext: { name: 'typo' }, ipFamily: 'IPv4', startAddress: '10.9.0.0', prefixLength: 24 },
+  })
+  const inTheWay = await world.create(Subnet, misnamed)
+  await eventually('the Subnet is known', () => running.caches.subnets.size === 1 || undefined)
+  await world.create(ServingLocation, location('dfw'))
+  await world.create(Network, network(namespace.name, 'net', { ipFamilies: ['IPv4'] }))
+  await eventually('the context says to delete it', async () => {
+    const ready = condition(await world.find(NetworkContext, namespace.name, 'net-dfw'), 'Ready')
+    return (ready?.reason === 'AllocationFailed' && /delete it/.test(ready.message)) || undefined
+  })
+  await eventually('nothing is tried meanwhile', () => running.idle() || undefined)
+  await world.remove(inTheWay, Subnet)
+  await world.readyContext(namespace.name, 'net-dfw')
+  assert.equal((await world.find(Subnet, namespace.name, 'net-dfw-ipv4'))?.spec.networkContext.name, 'net-dfw')
+  assert.equal(running.errors, 0)
+})
+
+test('a Subnet made by hand that moves to another context is made up for in the one that it left', async () => {
+  await using namespace = await testNamespace(world.plane, 'network')
+  await using running = await world.system(namespace.name)
+  const at = { namespace: namespace.name }
+  const byHand = aSubnet({
+    metadata: { ...at, name: 'by-hand' },
+    spec: { networkContext: { name: 'net-dfw' }, ipFamily: 'IPv4', startAddress: '10.9.0.0', prefixLength: 24 },
+  })
+  const stored = await world.create(Subnet, byHand)
+  await eventually('the Subnet is known', () => running.caches.subnets.size === 1 || undefined)
+  await world.create(ServingLocation, location('dfw'))
+  await world.create(Network, network(namespace.name, 'net', { ipFamilies: ['IPv4'] }))
+  await world.readyContext(namespace.name, 'net-dfw')
+  await eventually('nothing is left to do', () => running.idle() || undefined)
+  const move = { op: 'replace', path: '/spec/networkContext/name', value: 'elsewhere' } as const
+  await world.client.jsonPatch(Subnet, stored.metadata, [move], by, forever)
+  await eventually('the context has a Subnet of its own', () => world.find(Subnet, namespace.name, 'net-dfw-ipv4'))
+  await world.readyContext(namespace.name, 'net-dfw')
+  assert.equal(running.errors, 0)
+})
+
 test("a context made by hand works in any order with its network, stays its maker's, and outlives the network", async () => {
   await using namespace = await testNamespace(world.plane, 'network')
   await using running = await world.system(namespace.name)

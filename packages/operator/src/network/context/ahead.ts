@@ -37,8 +37,8 @@ export function trackAhead({ contexts, subnets }: Pick<NetworkCaches, 'contexts'
   return { of: (network) => [...(missing.get(network) ?? [])].flatMap((context) => subnets.by('context', context)) }
 }
 
-/** `net-a-dfw` may be of `net` and of `net-a`. */
-function networksOf(context: Key): Key[] {
+/** The networks that a context may be of by its name: `net-a-dfw` of `net` and of `net-a`. */
+export function networksOf(context: Key): Key[] {
   const { name, namespace } = splitKey(context)
   const parts = name.split('-')
   return parts.slice(1).map((_, at) => keyFor(parts.slice(0, at + 1).join('-'), namespace))

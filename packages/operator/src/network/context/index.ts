@@ -1,14 +1,15 @@
 /** The network context controller: each family of a context gets a Subnet that no other context of the network shares. Key: context. */
-import { managers, type NetworkContext, type Subnet } from '@nso/api'
-import { type Change, type Controller, type Key, keyFor, keyOf, settled, waiting, watch } from 'kube-control-loop'
+import { managers } from '@nso/api'
+import { type Controller, type Key, settled, waiting } from 'kube-control-loop'
 import type { Block } from '../../addresses/cidr.ts'
-import { contextWriters, controllerNames, type NetworkCaches, type NetworkOptions } from '../parts.ts'
+import { contextWriters, controllerNames, type NetworkOptions } from '../parts.ts'
 import { createRangeAsker } from '../range-claim.ts'
 import { rangeWatches } from '../range-watches.ts'
 import { type ContextActors, release, serve } from './act.ts'
 import { trackAhead } from './ahead.ts'
 import { decide } from './decide.ts'
 import { observe, type Sources } from './observe.ts'
+import { contextWatches } from './wake.ts'
 
 export function createContextController(options: NetworkOptions): Controller {
   const { caches, environment } = options
@@ -20,12 +21,7 @@ export function createContextController(options: NetworkOptions): Controller {
   const sources: Sources = { caches, ahead: trackAhead(caches), carving, ranges }
   return {
     name: controllerNames.context,
-    watches: [
-      watch(caches.contexts, ({ key }) => [key]),
-      watch(caches.subnets, (change) => contextsOf(caches, change)),
-      watch(caches.networks, ({ key }) => caches.contexts.by('network', key).map(keyOf)),
-      ...(ranges ? rangeWatches(ranges, caches.contexts, 'context') : []),
-    ],
+    watches: [...contextWatches(caches), ...(ranges ? rangeWatches(ranges, caches.contexts, 'context') : [])],
     needs: [
       { cache: caches.contexts },
       { cache: caches.subnets },
@@ -51,20 +47,4 @@ export function createContextController(options: NetworkOptions): Controller {
     },
     forget: actors.writers.status.forget,
   }
-}
-
-/** The Subnet's own context; and when a range was freed or moved, also the network's other contexts, which may have waited for it. */
-function contextsOf(caches: NetworkCaches, { before, after }: Change<Subnet>): Key[] {
-  const subnet = after ?? before
-  if (!subnet) return []
-  const own = keyFor(subnet.spec.networkContext.name, subnet.metadata.namespace)
-  const freed = before && (!after || rangeText(before) !== rangeText(after))
-  const context: NetworkContext | undefined = caches.contexts.get(own)
-  if (!freed || !context) return [own]
-  const network = keyFor(context.spec.network.name, context.metadata.namespace)
-  return [own, ...caches.contexts.by('network', network).map(keyOf)]
-}
-
-function rangeText({ spec }: Subnet): string {
-  return `${spec.startAddress}/${spec.prefixLength}`
 }

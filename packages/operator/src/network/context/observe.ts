@@ -12,8 +12,8 @@ export type Taken = {
   readonly range: Block
   readonly by: string
   /**
-   * It may be of another network, whose context does not stand yet. Good for keeping clear of it, not for telling of it: when that
-   * context comes, this one is not woken.
+   * It may be of another network, whose context does not stand yet. Good for keeping clear of it, not for telling of it: whose it
+   * is shows when that context comes.
    */
   readonly maybe?: boolean
 }

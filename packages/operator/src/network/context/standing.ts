@@ -14,6 +14,8 @@ export type Refused = {
   message: string
   /** Nothing that is watched tells when it would be otherwise. */
   retry?: boolean
+  /** When, where the address service refused; else after the whole time of a refusal. */
+  againMs?: number
 }
 
 export type Standing =
@@ -30,6 +32,11 @@ export function serves(subnet: Subnet, family: AddressFamily): boolean {
 /** Name of the Subnet that NSO makes for a family of a context; it may be too long for an object. */
 export function subnetName(context: NetworkContext, family: AddressFamily): string {
   return `${context.metadata.name}-${family.toLowerCase()}`
+}
+
+/** Of which context a Subnet has the name that NSO gives; undefined: of none. */
+export function contextNameIn(subnetName: string): string | undefined {
+  return /^(.+)-ipv[46]$/.exec(subnetName)?.[1]
 }
 
 /** Why no Subnet of the family can be made under its name; undefined: one can. */
