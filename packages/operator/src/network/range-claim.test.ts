@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { labels } from '@nso/api'
-import { createCache, createClient, type KubeObject, noWriteMetrics, silentLogger } from 'kube-control-loop'
+import {
+  again,
+  type CacheState,
+  createCache,
+  createClient,
+  type KubeObject,
+  noWriteMetrics,
+  silentLogger,
+  waiting,
+} from 'kube-control-loop'
 import { answers, createManualClock, scriptTransport, statusAnswer } from 'kube-control-loop/testing'
 import { IPClaim } from 'kube-ipam'
 import { Namespace } from '../addresses/ipam/project.ts'
-import { createRangeAsker, networkClaimName, projectOfRange, rangeRequest } from './range-claim.ts'
+import { askAgainMs, createRangeAsker, networkClaimName, projectOfRange, rangeRequest, untilGone } from './range-claim.ts'
 
 const project = { name: 'alpha', namespace: 'there' }
 const name = networkClaimName('u-1')
@@ -58,6 +67,18 @@ test('a refusal stands for its time, however often the object changes, and anoth
   await world.clock.advance(60_000)
   await world.asker.hold(request('another-class'), never)
   assert.equal(posts(world), 3)
+})
+
+test('a refusal that is told again says how much of its time is left', async () => {
+  const world = scripted()
+  world.script.on({ method: 'POST', path }).answer(full)
+  const left = async () => {
+    const answer = await world.asker.hold(request(), never)
+    return answer.kind === 'refused' ? answer.againMs : undefined
+  }
+  assert.equal(await left(), 60_000)
+  await world.clock.advance(45_000)
+  assert.equal(await left(), 15_000)
 })
 
 test('a claim that is known is not asked for', async () => {
@@ -130,6 +151,17 @@ for (const { says, deletion, live, want } of ends) {
   })
 }
 
+test('a claim whose deletion a live list shows is known from then on, and asked for by time while nobody follows claims', async () => {
+  const world = scripted()
+  world.script.on({ method: 'GET', path: /ipclaims$/ }).answer(list(going))
+  const back = await world.asker.giveBack(name, never)
+  assert.ok(back.kind === 'going')
+  assert.equal(world.script.sent({ method: 'DELETE' }).length, 0)
+  assert.deepEqual(world.claims.get(`there/${name}`)?.metadata.deletionTimestamp, going.metadata.deletionTimestamp)
+  assert.deepEqual(untilGone(back), again(askAgainMs, back.on))
+  assert.deepEqual(untilGone({ ...back, isFollowed: true }), waiting(back.on))
+})
+
 test('what is not there needs no deletion, and neither does a claim on an address that has the name', async () => {
   const world = scripted()
   const address = { ...held, spec: { ipFamily: 'IPv6' as const } }
@@ -143,20 +175,25 @@ const labelled = (namespace: string, cluster = 'cluster-alpha') => ({
   [labels.upstreamNamespace]: namespace,
 })
 const onRecord = { project: 'alpha', namespace: 'there', claimName: name, poolName: 'p' }
-const projects: { says: string; given: Record<string, string>; record?: typeof onRecord; stands?: boolean; want: string }[] = [
+type Given = { given: Record<string, string>; record?: typeof onRecord; stands?: boolean; state?: CacheState }
+const moved = { given: labelled('b', 'cluster-beta'), record: onRecord }
+const projects: (Given & { says: string; want: string })[] = [
   { says: 'is what the labels say', given: labelled('there'), want: 'alpha/there' },
   { says: 'is not known without them', given: {}, want: 'ProjectUnresolved' },
   { says: 'stays when they go', given: {}, record: onRecord, want: 'alpha/there' },
-  { says: 'stays when they change', given: labelled('b', 'cluster-beta'), record: onRecord, stands: true, want: 'alpha/there' },
-  { says: 'follows them when nothing is held', given: labelled('b', 'cluster-beta'), record: onRecord, want: 'beta/b' },
+  { says: 'stays when they change', ...moved, stands: true, want: 'alpha/there' },
+  { says: 'follows them when nothing is held', ...moved, want: 'beta/b' },
+  { says: 'follows them when nothing was held as far as was followed', ...moved, state: 'stale', want: 'beta/b' },
+  { says: 'stays when it is not known yet what is held', ...moved, state: 'starting', want: 'alpha/there' },
+  { says: 'stays while claims are not served', ...moved, state: 'unserved', want: 'alpha/there' },
 ]
-for (const { says, given, record, stands = false, want } of projects) {
+for (const { says, given, record, stands = false, state = 'synced', want } of projects) {
   test(`the project of a range ${says}`, () => {
     const { claims, namespaces } = scripted()
     const metadata = { name: 'apps', uid: 'n-1', resourceVersion: '1', labels: given }
     namespaces.absorb({ apiVersion: 'v1', kind: 'Namespace', metadata, spec: {} })
     if (stands) claims.absorb(held)
-    const answer = projectOfRange({ claims, namespaces }, 'apps', record)
+    const answer = projectOfRange({ claims: { ...claims, state }, namespaces }, 'apps', record)
     assert.equal(answer.kind === 'resolved' ? `${answer.project.name}/${answer.project.namespace}` : answer.reason, want)
   })
 }

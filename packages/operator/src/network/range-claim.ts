@@ -4,7 +4,17 @@
  * finds the same one.
  */
 import { group, Network } from '@nso/api'
-import { ApiError, apiVersionOf, type Clock, keyFor } from 'kube-control-loop'
+import {
+  ApiError,
+  again,
+  apiVersionOf,
+  type CacheState,
+  type Clock,
+  keyFor,
+  keyOf,
+  type Outcome,
+  waiting,
+} from 'kube-control-loop'
 import { IPClaim, type ScopeReference } from 'kube-ipam'
 import type { Block } from '../addresses/cidr.ts'
 import { blockOf } from '../addresses/ipam/ip-claim.ts'
@@ -58,7 +68,8 @@ export type RangeRef = { project: string; namespace: string; claimName: string; 
 
 /**
  * In which project a range is held: by the labels of the namespace. What is held does not move when they change or go; that it
- * is held, the service says.
+ * is held, the service says: where its claims are not followed yet, one that is not known may stand, and asking for it again in the
+ * same place finds it.
  */
 export function projectOfRange(
   service: Pick<AddressService, 'claims' | 'namespaces'>,
@@ -68,16 +79,21 @@ export function projectOfRange(
   const labelled = projectIn(service, namespace)
   if (!onRecord) return labelled
   const stands = service.claims.get(keyFor(onRecord.claimName, onRecord.namespace)) !== undefined
-  if (labelled.kind === 'resolved' && !stands) return labelled
+  if (labelled.kind === 'resolved' && !stands && isFollowed(service.claims)) return labelled
   return { kind: 'resolved', project: { name: onRecord.project, namespace: onRecord.namespace } }
 }
 
+/** Whether what a cache does not have does not stand. */
+const isFollowed = ({ state }: { state: CacheState }): boolean => state === 'synced' || state === 'stale'
+
 export type HeldRange =
   | { readonly kind: 'held'; readonly range: Block; readonly ref: RangeRef }
-  | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly message: string }
+  /** `againMs`: when the service is asked again. */
+  | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly message: string; readonly againMs: number }
   | Away
 
 export type RangeAsker = {
+  /** How long a refusal that is no answer of the service stands, in ms. */
   readonly retryRefusedMs: number
   /** Holds a range. Repeatable: the same request has the same range while its claim stands. */
   hold(request: RangeRequest, signal: AbortSignal): Promise<HeldRange>
@@ -94,20 +110,23 @@ export function createRangeAsker(
   { clock, fieldManager }: { clock: Clock; fieldManager: string },
 ): RangeAsker {
   const { retryRefusedMs } = service
-  const refused = new Map<string, { what: string; until: number; answer: HeldRange }>()
+  const refused = new Map<string, { what: string; until: number; answer: Extract<HeldRange, { kind: 'refused' }> }>()
   return {
     retryRefusedMs,
     async hold({ claim, project }, signal) {
       const { name } = claim.metadata
       const known = service.claims.get(keyFor(name, project.namespace))
-      if (known) return rangeOf(known, project)
+      if (known) return rangeOf(known, project, retryRefusedMs)
       const [what, earlier] = [JSON.stringify(claim), refused.get(name)]
-      if (earlier && earlier.what === what && clock.monotonic() < earlier.until) return earlier.answer
+      const left = earlier?.what === what ? earlier.until - clock.monotonic() : 0
+      if (earlier && left > 0) return { ...earlier.answer, againMs: Math.ceil(left) }
       refused.delete(name)
       const posted = await postClaim(service, { claim, project, fieldManager }, signal)
-      if (posted.kind === 'stands') return rangeOf(posted.claim, project)
-      if (posted.kind === 'refused') refused.set(name, { what, until: clock.monotonic() + retryRefusedMs, answer: posted })
-      return posted
+      if (posted.kind === 'stands') return rangeOf(posted.claim, project, retryRefusedMs)
+      if (posted.kind === 'away') return posted
+      const answer = { ...posted, againMs: retryRefusedMs }
+      refused.set(name, { what, until: clock.monotonic() + retryRefusedMs, answer })
+      return answer
     },
     async giveBack(name, signal) {
       const back = await giveBackRange(service, name, signal)
@@ -117,12 +136,13 @@ export function createRangeAsker(
   }
 }
 
-function rangeOf(claim: IPClaim, project: Project): HeldRange {
+function rangeOf(claim: IPClaim, project: Project, againMs: number): HeldRange {
   const { name } = claim.metadata
   const failed = (what: string, next: string): HeldRange => ({
     kind: 'refused',
     reason: 'AllocationFailed',
     message: advice(`IPClaim ${project.namespace}/${name} of project ${project.name} ${what}`, next),
+    againMs,
   })
   if (claim.metadata.deletionTimestamp !== undefined) return failed('is being deleted', 'wait for that, it is made again')
   if (claim.spec.target !== 'ScopeRange') return failed('is not a claim on a whole range', 'delete it')
@@ -141,9 +161,14 @@ export type GivenBack =
   | { readonly kind: 'gone' }
   /** Something inside the range is still held. */
   | { readonly kind: 'occupied'; readonly message: string }
-  /** Deleted, and somebody's finalizer holds it. */
-  | { readonly kind: 'going'; readonly on: string }
+  /** Deleted, and somebody's finalizer holds it. `isFollowed`: its end is told. */
+  | { readonly kind: 'going'; readonly on: string; readonly isFollowed: boolean }
   | Away
+
+/** How a pass ends that waits for the end of a claim. */
+export function untilGone({ on, isFollowed }: Extract<GivenBack, { kind: 'going' }>): Outcome {
+  return isFollowed ? waiting(on) : again(askAgainMs, on)
+}
 
 /** Where a finalizer says that a service holds a range, and this process was started without one. */
 export const noService: GivenBack = {
@@ -176,8 +201,13 @@ async function claimsNamed({ client }: AddressService, name: string, signal: Abo
 async function remove({ client, claims }: AddressService, claim: IPClaim, signal: AbortSignal): Promise<GivenBack> {
   const { metadata } = claim
   const where = `IPClaim ${metadata.namespace}/${metadata.name}`
-  const going: GivenBack = { kind: 'going', on: `deletion of ${where}` }
-  if (metadata.deletionTimestamp !== undefined) return going
+  /** Known from here on, so that a list of the cache that does not have it any more is the news of its end. */
+  const going = (seen: IPClaim): GivenBack => {
+    claims.absorb(seen)
+    const isKnown = claims.get(keyOf(seen))?.metadata.uid === metadata.uid
+    return { kind: 'going', on: `deletion of ${where}`, isFollowed: isKnown && isFollowed(claims) }
+  }
+  if (metadata.deletionTimestamp !== undefined) return going(claim)
   try {
     const left = await client.remove(IPClaim, metadata, metadata.uid === undefined ? {} : { uid: metadata.uid }, signal)
     if (left) claims.absorb(left)
@@ -190,7 +220,7 @@ async function remove({ client, claims }: AddressService, claim: IPClaim, signal
     claims.absorbGone(claim)
     return { kind: 'gone' }
   }
-  if (live.metadata.deletionTimestamp !== undefined) return going
+  if (live.metadata.deletionTimestamp !== undefined) return going(live)
   const message = advice(
     `The address service keeps the range of ${where}, since something in it is still held`,
     'delete what holds it: interfaces, retained allocations, network contexts made by hand',

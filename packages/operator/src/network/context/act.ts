@@ -4,7 +4,15 @@ import { again, type Client, type Outcome, settled, together, waiting } from 'ku
 import type { Away } from '../../addresses/ipam/service.ts'
 import { isOwnedBy } from '../objects.ts'
 import type { ContextWriters, NetworkCaches } from '../parts.ts'
-import { askAgainMs, contextClaimName, type GivenBack, noService, type RangeAsker, type RangeRef } from '../range-claim.ts'
+import {
+  askAgainMs,
+  contextClaimName,
+  type GivenBack,
+  noService,
+  type RangeAsker,
+  type RangeRef,
+  untilGone,
+} from '../range-claim.ts'
 import { type Answered, settle } from './ask.ts'
 import type { Decision } from './decide.ts'
 import type { Seen } from './observe.ts'
@@ -46,7 +54,8 @@ export async function serve(
   const made = await together(create.map((subnet) => writers.subnets.create(subnet, signal)))
   await say([...seen.subnets, ...made], standing, ref)
   if (standing.state === 'waiting') return waiting(standing.on)
-  return standing.state === 'refused' && standing.retry && ranges ? again(ranges.retryRefusedMs, standing.message) : settled
+  if (standing.state !== 'refused' || !standing.retry || !ranges) return settled
+  return again(standing.againMs ?? ranges.retryRefusedMs, standing.message)
 }
 
 async function ask(
@@ -92,7 +101,7 @@ async function releaseRange(
   if (!ranges && !context.status?.ipam?.ipv6ClaimRef) return undefined
   const back: GivenBack = ranges ? await ranges.giveBack(contextClaimName(context.metadata.uid ?? ''), signal) : noService
   if (back.kind === 'gone') return undefined
-  if (back.kind === 'going') return waiting(back.on)
+  if (back.kind === 'going') return untilGone(back)
   const reason = back.kind === 'occupied' ? 'RangeOccupied' : 'AllocationFailed'
   await writers.status.status(context, contextStatus(context, [], refused(reason, back.message)), signal)
   if (!ranges) return waiting(back.message)

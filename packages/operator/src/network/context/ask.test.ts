@@ -198,7 +198,7 @@ const answers: { says: string; given: Seen; answer: typeof block; create: string
   {
     says: 'that is a refusal is told as it is',
     given: seen(),
-    answer: { kind: 'refused', reason: 'AddressPoolExhausted', message: 'full' },
+    answer: { kind: 'refused', reason: 'AddressPoolExhausted', message: 'full', againMs: 60_000 },
     create: [],
     want: 'AddressPoolExhausted',
   },

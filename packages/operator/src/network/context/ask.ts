@@ -66,7 +66,10 @@ export type Answered = { create: readonly Subnet[]; standing: Standing; ref?: Ra
 /** What follows from the service's answer. A Subnet that stands is never changed: addresses may lie in it. */
 export function settle(seen: Seen, standing: Standing, answer: Exclude<HeldRange, { kind: 'away' }>): Answered {
   const { context, network, taken } = seen
-  if (answer.kind === 'refused') return { create: [], standing: { ...refused(answer.reason, answer.message), retry: true } }
+  if (answer.kind === 'refused') {
+    const standing = { ...refused(answer.reason, answer.message), retry: true, againMs: answer.againMs }
+    return { create: [], standing }
+  }
   const { range, ref } = answer
   const own = ownSubnet(seen)
   if (own) {

@@ -3,7 +3,7 @@ import { finalizers, type Network, NetworkContext, ServingLocation } from '@nso/
 import { again, type Client, keyOf, type Outcome, settled, together, waiting } from 'kube-control-loop'
 import { isDeleting, isOwnedBy } from '../objects.ts'
 import type { NetworkCaches, NetworkWriters } from '../parts.ts'
-import { askAgainMs, type GivenBack, networkClaimName, noService, type RangeAsker } from '../range-claim.ts'
+import { askAgainMs, type GivenBack, networkClaimName, noService, type RangeAsker, untilGone } from '../range-claim.ts'
 import type { Decision, Ranges } from './decide.ts'
 import { networkStatus, type RangesKnown } from './status.ts'
 
@@ -53,7 +53,7 @@ async function ask(service: RangeAsker | undefined, network: Network, ranges: Ra
     case 'held':
       return { known: { kind: 'held', prefix: answer.range, ref: answer.ref }, outcome: settled }
     case 'refused':
-      return { known: answer, outcome: again(service.retryRefusedMs, answer.message) }
+      return { known: answer, outcome: again(answer.againMs, answer.message) }
     case 'away': {
       const known: RangesKnown = { kind: 'refused', reason: 'AllocationFailed', message: answer.message }
       const isOnRecord = network.status?.ipam?.ipv6PrefixRef?.claimName === ranges.claim.metadata.name
@@ -109,7 +109,7 @@ async function releasePrefix(
 ): Promise<Outcome | undefined> {
   const back: GivenBack = ranges ? await ranges.giveBack(networkClaimName(network.metadata.uid ?? ''), signal) : noService
   if (back.kind === 'gone') return undefined
-  if (back.kind === 'going') return waiting(back.on)
+  if (back.kind === 'going') return untilGone(back)
   const reason = back.kind === 'occupied' ? 'RangeOccupied' : 'AllocationFailed'
   await writers.status.status(network, networkStatus(network, { kind: 'refused', reason, message: back.message }, []), signal)
   if (!ranges) return waiting(back.message)
