@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Registry } from 'prom-client'
-import { anInterface } from '../../../test/objects.ts'
+import { aClaim, anInterface } from '../../../test/objects.ts'
 import { createLosses } from './losses.ts'
 
 const address = 'fd20:0:0:1::1:0:0/96'
@@ -61,4 +61,22 @@ test('an answer that comes after that of a later look counts nothing, and hides 
   assert.equal(await counted(registry), 1)
   losses.looking(nic)('alpha', [address])
   assert.equal(await counted(registry), 2)
+})
+
+test('what an earlier process has told in the claim only is not counted by the next, and what another condition says is no loss', async () => {
+  const claim = (type: 'Allocated' | 'Ready', reason: string) => {
+    const said = { type, status: 'False', reason, message: `Address ${address} is not held any more` } as const
+    return aClaim({ status: { conditions: [{ ...said, lastTransitionTime: '2026-01-01T00:00:00Z' }] } })
+  }
+  const registry = new Registry()
+  const losses = createLosses(registry)
+  losses.looking(anInterface(), claim('Allocated', 'AddressAllocationMissing'))('alpha', [address])
+  assert.equal(await counted(registry), 0)
+  losses.forget('default/web-0')
+  losses.looking(anInterface(), claim('Ready', 'NotAllocated'))('beta', [address])
+  const { values } = (await registry.getSingleMetric('nso_network_interface_missing_allocations_total')?.get()) ?? { values: [] }
+  assert.deepEqual(
+    values.map(({ labels, value }) => [labels, value]),
+    [[{ project: 'beta' }, 1]],
+  )
 })
