@@ -208,6 +208,36 @@ test('a context that a user applied by hand, spec only, gets its range without a
   assert.equal(running.errors, 0)
 })
 
+test('a restart moves no range, though the labels of the namespace name another place before claims are listed', async () => {
+  await using namespace = await place()
+  await using other = await testNamespace(world.plane, 'project')
+  const { name } = namespace
+  await world.create(ServingLocation, location('dfw'))
+  const net = await world.create(Network, network(name, 'net-l'))
+  {
+    await using _first = await system(name)
+    await world.readyContext(name, 'net-l-dfw')
+    await readyNetwork(name, 'net-l')
+  }
+  const held = (await claimsIn(name)).map(({ metadata }) => metadata.uid)
+  await label(name, projectLabels(other.name))
+  const unlisted = standIn.on(({ method, path }) => method === 'GET' && path.endsWith('/ipclaims'), { times: 1_000_000 }).drop()
+  await using again = await system(name)
+  await eventually('it looked at everything, and has no list of claims', () => (again.idle() && unlisted.count > 1) || undefined)
+  unlisted.remove()
+  await eventually('nothing is left to do', () => again.idle() || undefined)
+  assert.deepEqual(await claimsIn(other.name), [])
+  assert.deepEqual(
+    (await claimsIn(name)).map(({ metadata }) => metadata.uid),
+    held,
+  )
+  assert.equal((await world.find(Network, name, 'net-l'))?.status?.ipam?.ipv6PrefixRef?.namespace, name)
+  assert.deepEqual(again.writes(), [])
+  await world.remove(net, Network)
+  await nothingIsLeft(name, 'net-l')
+  assert.equal(again.errors, 0)
+})
+
 test('B33: a namespace without project is told of, and labelling it is enough', async () => {
   await using namespace = await testNamespace(world.plane, 'ranges')
   await using running = await system(namespace.name)
