@@ -210,9 +210,11 @@ const toldOf = (lines: readonly RecordedLine[]) =>
 test('B05: an attachment that the API server refuses, as for an entry given twice: the conditions say so, and it is made once it may be', async () => {
   const { client } = world
   const namespace = await world.place()
-  const { nso, script } = await begin(namespace)
   const refusal = answers.invalid(ToyAttachment, { name: 'web-0', namespace }, 'spec.ends[1]', 'Duplicate value: {"at":"a"}')
-  const rule = script.on({ method: 'POST', path: /\/toyattachments$/ }, { times: always }).answer(refusal)
+  const refusing = (script: ScriptedTransport) =>
+    script.on({ method: 'POST', path: /\/toyattachments$/ }, { times: always }).answer(refusal)
+  const { nso, script } = await begin(namespace)
+  const rule = refusing(script)
   await create(client, aClaim(namespace, 'web-0'))
   const why = /ToyAttachment .*\/web-0: the API server refuses it: .*spec\.ends\[1\].*Duplicate value/
   for (const kind of [NetworkInterfaceClaim, NetworkInterface] as Kind[]) {
@@ -231,7 +233,20 @@ test('B05: an attachment that the API server refuses, as for an entry given twic
   const tries = rule.count
   await eventually('it was tried once more', () => rule.count > tries)
   assert.deepEqual(await versions(namespace), before)
-  rule.remove()
+  // A new process says it again neither before it has tried, nor afterwards.
+  const told = ['Warning AttachmentRefused NetworkInterfaceClaim web-0']
+  await tells(namespace, told)
+  await nso.stop()
+  const rules: ReturnType<typeof refusing>[] = []
+  const next = await begin(namespace, { prepare: (wire) => rules.push(refusing(wire)) })
+  await eventually('the next process tries too', () => (rules[0]?.count ?? 0) >= 3)
+  assert.deepEqual(
+    next.written().filter((each) => !each.endsWith('/toyattachments')),
+    [],
+  )
+  assert.deepEqual(await versions(namespace), before)
+  await tells(namespace, told)
+  rules[0]?.remove()
   const claim = await ready(namespace, 'web-0')
   assert.doesNotMatch(JSON.stringify(claim.status), /refuses/)
 })

@@ -223,6 +223,80 @@ describe('what a plane says of an interface', () => {
     assert.match(plane.translate({ interface: nic, attachment: wire(nic, ready), scope: both }).prepared.message, /up$/)
   })
 
+  test('is what stands also where that was never anything but Unknown: it keeps the time of the seed', () => {
+    const [prepared, programmed] = said.conditions
+    assert.ok(prepared && programmed)
+    const seed = { status: 'Unknown' as const, lastTransitionTime: '1970-01-01T00:00:00Z' }
+    const reasonOf = (more: object) => {
+      const before = anInterface({ status: { ...said, conditions: [prepared, { ...programmed, ...seed, ...more }] } })
+      return planeOf({ kind: followed('unknown') }).plane.translate({ interface: before, attachment: undefined, scope }).prepared
+        .reason
+    }
+    assert.equal(reasonOf({ observedGeneration: 1 }), 'AttachmentReady')
+    assert.equal(reasonOf({}), 'Pending', 'nobody said it')
+  })
+
+  const saidBefore = (reason: string, message: string) => {
+    const conditions = said.conditions.map((one) => ({ ...one, status: 'False' as const, reason, message }))
+    return anInterface({ status: { ...said, conditions } })
+  }
+  const refusal = 'DataPlane toy: Wire default/web-0: the API server refuses it: no: correct it'
+
+  test('is that the API server refuses the attachment, until a new process has its answer', () => {
+    const refused = saidBefore('AttachmentRefused', refusal)
+    const reportOf = (given: Given, of = refused) =>
+      planeOf(given).plane.translate({ interface: of, attachment: undefined, scope }).prepared
+    assert.deepEqual(reportOf({}), { status: 'False', reason: 'AttachmentRefused', message: refusal })
+    assert.match(reportOf({ refused: 'no longer so' }).message, /: no longer so: correct the templates/)
+    assert.equal(reportOf({ denied: 'NSO may not' }).reason, 'Pending', 'something else hinders it')
+    for (const message of ['DataPlane other: Wire default/web-0: no', 'DataPlane toy: Rope default/web-0: no']) {
+      const { reason } = reportOf({}, saidBefore('AttachmentRefused', message))
+      assert.equal(reason, 'Pending', 'it was about another attachment')
+    }
+    const conditions = refused.status?.conditions ?? []
+    const speaker = aClaim({ status: { networkInterfaceRef: { name: nic.metadata.name }, conditions } })
+    const ofClaim = planeOf().plane.translate({ interface: nic, attachment: undefined, scope, speaker })
+    assert.equal(ofClaim.prepared.reason, 'AttachmentRefused')
+  })
+
+  test('is what stands, as long as network objects are not listed', () => {
+    const network = { apiVersion: 'planes.example.dev/v1', kind: 'Net', spec: {} }
+    const foreign = saidBefore('NetworkObjectForeign', 'of another')
+    const reasonWith = (kind: FollowedKind) =>
+      planeOf({ spec: { network }, network: kind }).plane.translate({ interface: foreign, attachment: undefined, scope }).prepared
+        .reason
+    for (const kind of [followed('asking'), followed('unknown'), followed('served'), followed('served', 'starting')]) {
+      assert.equal(reasonWith(kind), 'NetworkObjectForeign')
+    }
+    assert.equal(reasonWith(followed('served', 'synced')), 'Pending')
+    assert.equal(reasonWith(followed('unserved')), 'Pending')
+  })
+
+  test('takes nothing back, meanwhile, that was read from a network object, and does not say that there is none', () => {
+    const network = { apiVersion: 'planes.example.dev/v1', kind: 'Net', spec: {} }
+    const both = { ...scope, context: aContext({ spec: { ipFamilies: ['IPv6'] } }) }
+    const waits = { conditions: [{ type: 'Ready', status: 'False', reason: 'NoNet', message: 'no net', observedGeneration: 1 }] }
+    const of = (kind: FollowedKind, vpc: string, given: TemplateScope = both) => {
+      const { plane } = planeOf({ spec: { network, report: { ...spec.report, vpc } }, network: kind })
+      const { prepared, vpc: told } = plane.translate({
+        interface: nic,
+        attachment: wire(nic, { ...waits, wire: 'w-7' }),
+        scope: given,
+      })
+      return [prepared.message.replace(/.*: /, ''), told]
+    }
+    const note = 'no net; NSO makes Net net-here when network context net-here has a Subnet of IPv6'
+    const [starting, synced] = [followed('served', 'starting'), followed('served', 'synced')]
+    const fromNetwork = '${networkObject.status.id}'
+    assert.deepEqual(of(starting, fromNetwork), ['no net', 'jU'])
+    assert.deepEqual(of(starting, '${attachment.status.wire}'), ['no net', 'w-7'])
+    assert.deepEqual(of(synced, fromNetwork), [note, undefined])
+    const owner = { apiVersion: 'x', kind: 'NetworkContext', name: 'net-here', uid: both.context.metadata.uid ?? '' }
+    const metadata = { name: 'net-here', namespace: 'default', ownerReferences: [{ ...owner, controller: true }] }
+    const networkObject = { apiVersion: 'x', kind: 'Net', metadata, spec: {}, status: { id: 'n-1' } }
+    assert.deepEqual(of(starting, fromNetwork, { ...both, networkObject }), ['no net', 'n-1'], 'it was just made')
+  })
+
   test('has the identifiers of its own attachment only', () => {
     const { plane } = planeOf()
     const status = { wire: 'w-7', conditions: [] }

@@ -169,6 +169,7 @@ function translate(parts: PlaneParts, plane: CompiledPlane, kind: FollowedKind |
   const { compiled } = parts
   const standing = isUndecided(plane, compiled, kind, given) && standingReport(given.interface, given.speaker)
   if (standing) return standing
+  const unlisted = isUnlisted(plane, given.scope)
   const refused = parts.refused?.(keyOf(given.interface))
   const attachment = isOwn(given) ? given.attachment : undefined
   const scope = celScope({ ...given.scope, interface: given.interface, attachment })
@@ -183,8 +184,9 @@ function translate(parts: PlaneParts, plane: CompiledPlane, kind: FollowedKind |
       : (plane.hindrance ?? renderingProblem(plane, given) ?? goingNetworkObject(given.scope)),
     refused,
     foreignNetworkObject: foreignNetworkObject(given.scope),
-    note: given.attachment && (refused ?? unmadeNetworkObject(plane, given.scope)),
-    vpc: attachment && vpcOf(plane, compiled, given.interface, scope),
+    refusedBefore: given.attachment ? undefined : standingReport(given.interface, given.speaker)?.prepared,
+    note: given.attachment && (refused ?? (unlisted ? undefined : unmadeNetworkObject(plane, given.scope))),
+    vpc: attachment && vpcOf({ plane, compiled, unlisted }, given.interface, scope),
     podNetwork: attachment && reportedValue(compiled.podNetwork, scope),
   })
 }
@@ -192,7 +194,8 @@ function translate(parts: PlaneParts, plane: CompiledPlane, kind: FollowedKind |
 /** Whether what the status of the interface says is repeated, since it would only be taken back and said again. */
 function isUndecided(plane: CompiledPlane, compiled: CompiledSpec, kind: FollowedKind | undefined, given: Given): boolean {
   if (!isKnown(plane, kind)) return true
-  if (!given.attachment) return plane.standingRefusal !== undefined
+  const { standingRefusal, hindrance } = plane
+  if (!given.attachment) return standingRefusal !== undefined || (hindrance === undefined && isUnlisted(plane, given.scope))
   return isOwn(given) && losesConditions(plane, compiled, given.attachment)
 }
 
@@ -202,6 +205,13 @@ function isKnown({ hindrance }: CompiledPlane, kind: FollowedKind | undefined): 
   if (kind?.state === 'served' && kind.cache) return kind.cache.state !== 'starting'
   return hindrance !== undefined
 }
+
+/** The same of network objects. */
+export const areNetworksUnlisted = ({ networkKind, networks }: CompiledPlane): boolean =>
+  networkKind !== undefined && (networks === undefined || networks.state === 'starting')
+
+const isUnlisted = (plane: CompiledPlane, { networkObject }: Given['scope']): boolean =>
+  networkObject === undefined && areNetworksUnlisted(plane)
 
 /** What a schema has lost, or may have, is no word of the data plane: what was reported before it did still stands. */
 function losesConditions(
@@ -215,10 +225,13 @@ function losesConditions(
   return standingRefusal !== undefined && [preparedCondition, programmedCondition].some(isMissing)
 }
 
-/** What was read before it could not be read any more stands. */
-function vpcOf(plane: CompiledPlane, compiled: CompiledSpec, { status }: NetworkInterface, scope: CelScope): unknown {
+type VpcSource = { plane: CompiledPlane; compiled: CompiledSpec; unlisted: boolean }
+
+/** What was read before it could not be read any more, or cannot be yet, stands. */
+function vpcOf({ plane, compiled, unlisted }: VpcSource, { status }: NetworkInterface, scope: CelScope): unknown {
   const path = 'spec.report.vpc'
-  if (plane.unknownFields.some((each) => each.path === path) || isBroken(compiled, path)) return status?.vpc
+  const waits = unlisted && compiled.reads.some((read) => read.path === path && read.names[0] === 'networkObject')
+  if (waits || plane.unknownFields.some((each) => each.path === path) || isBroken(compiled, path)) return status?.vpc
   return reportedValue(compiled.vpc, scope) ?? (plane.standingRefusal === undefined ? undefined : status?.vpc)
 }
 

@@ -32,6 +32,8 @@ export type Reported = {
   readonly foreignNetworkObject?: string | undefined
   /** Why the API server takes the attachment in no form, for people. */
   readonly refused?: string | undefined
+  /** What was said of Prepared before: where that is a refusal it stands until the API server has answered this process. */
+  readonly refusedBefore?: TranslatedCondition | undefined
   /** What else people should know as long as the interface is not prepared. */
   readonly note?: string | undefined
   /** Values of the DataPlane's `report` templates; anything but a non-empty string counts as not reported. */
@@ -84,13 +86,16 @@ export function standingReport(nic: NetworkInterface, speaker?: NetworkInterface
 
 function saidBy({ status }: Pick<NetworkInterface | NetworkInterfaceClaim, 'status'>) {
   const [prepared, programmed] = ['Prepared', 'Programmed'].map((type) => status?.conditions?.find((each) => each.type === type))
-  if (!prepared || !programmed || isSeed(prepared) || isSeed(programmed)) return undefined
+  if (!prepared || !programmed || isUnsaid(prepared) || isUnsaid(programmed)) return undefined
   const said = ({ type, status: is, reason, message }: Condition): TranslatedCondition => {
     const { type: _, ...from } = status?.conditionSources?.find((source) => source.type === type) ?? {}
     return { status: is, reason, message, ...('object' in from ? { from } : {}) }
   }
   return { prepared: said(prepared), programmed: said(programmed) }
 }
+
+/** What NSO has said keeps the time of the seed as long as it is Unknown, and has a generation. */
+const isUnsaid = (condition: Condition): boolean => isSeed(condition) && condition.observedGeneration === undefined
 
 const nothing = { vpc: undefined, attachmentRef: undefined, podNetwork: undefined }
 
@@ -124,9 +129,11 @@ function translated(reported: Reported): Translation {
     return withoutReport(source, { status: 'False', reason: 'NetworkObjectForeign', message, next: next.foreignNetwork })
   }
   if (!attachment && reported.refused && !reported.hindrance) {
-    const message = `DataPlane ${source.plane}: ${source.kind} ${nameOf(reported)}: ${reported.refused}`
+    const message = `${refusalOf(reported)}${reported.refused}`
     return withoutReport(source, { status: 'False', reason: 'AttachmentRefused', message, next: next.refused })
   }
+  const before = reported.refusedBefore
+  if (!attachment && !reported.hindrance && before && isRefusal(before, reported)) return withoutReport(source, before)
   if (!attachment) {
     const why = reported.hindrance ? `: ${reported.hindrance}` : ''
     const message = `DataPlane ${source.plane}: ${source.kind} ${nameOf(reported)} does not exist yet${why}`
@@ -138,6 +145,13 @@ function translated(reported: Reported): Translation {
   if (owner) return withoutReport(source, unknown('ReportStale', `${says}: ${owner}`, next.unowned))
   return ownReport(reported, attachment, says)
 }
+
+/** How each refusal of this attachment begins. */
+const refusalOf = (reported: Reported): string =>
+  `DataPlane ${reported.source.plane}: ${reported.source.kind} ${nameOf(reported)}: `
+
+const isRefusal = ({ reason, message }: TranslatedCondition, reported: Reported): boolean =>
+  reason === 'AttachmentRefused' && message.startsWith(refusalOf(reported))
 
 function ownReport(reported: Reported, attachment: KubeObject, says: string): Translation {
   const { source } = reported

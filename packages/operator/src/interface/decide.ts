@@ -1,6 +1,7 @@
 /** What to do for a live interface: a pure function of what was seen. */
 import { annotations, parseDataPlaneChoice } from '@nso/api'
 import { needsOf, shortfall } from '../dataplane/capabilities.ts'
+import { areNetworksUnlisted } from '../dataplane/plane.ts'
 import { isGoing, isRecorded } from '../dataplane/serving.ts'
 import type { CompiledPlane } from '../dataplane/types.ts'
 import type { Seen } from './observe.ts'
@@ -26,8 +27,8 @@ export function decide(seen: Seen): Decision {
 }
 
 /** Templates may read the network object: before the kind is listed, its absence means nothing and must take no value away. */
-function isUnlisted({ networkKind, networks, hindrance }: CompiledPlane): boolean {
-  return networkKind !== undefined && hindrance === undefined && (networks === undefined || networks.state === 'starting')
+function isUnlisted(plane: CompiledPlane): boolean {
+  return plane.hindrance === undefined && areNetworksUnlisted(plane)
 }
 
 /**
