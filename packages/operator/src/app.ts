@@ -167,6 +167,8 @@ function createControllers(parts: Parts): Controller[] {
   const times = createReadyTimes({ clock, registry: manager.metrics.registry })
   caches.claims.subscribe(({ key, before, after, initial }) => {
     if (!before && after?.metadata.uid && !initial) times.appeared(key, after.metadata.uid)
+    // Also on a standby, which makes no passes.
+    if (!after) times.forget(key)
   })
   const claim = createClaimController({
     ...shared,

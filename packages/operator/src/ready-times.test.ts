@@ -48,3 +48,15 @@ test('a claim that was there before this process, or a later one of the name, is
   times.said(saying(), saying('Ready'))
   assert.equal((await sums(registry)).times, '0')
 })
+
+test('a claim that another leader made Ready is not measured when it is Ready again', async () => {
+  const clock = createManualClock()
+  const registry = new Registry()
+  const times = createReadyTimes({ clock, registry })
+  times.appeared('default/web-0', 'web-0-uid')
+  await clock.advance(3_600_000)
+  times.said(saying('Bound', 'Prepared', 'Ready'), saying('Bound', 'Prepared', 'Ready'))
+  times.said(saying('Bound', 'Prepared', 'Ready'), saying('Bound'))
+  times.said(saying('Bound'), saying('Bound', 'Prepared', 'Ready'))
+  assert.deepEqual(await sums(registry), { bound: undefined, prepared: undefined, ready: '0', times: '0' })
+})

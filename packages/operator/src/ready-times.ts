@@ -47,10 +47,10 @@ export function createReadyTimes(parts: { clock: Clock; registry: Registry }): R
       for (const [type, label] of Object.entries(hops)) {
         if (isTrue(before, type) || !isTrue(after, type)) continue
         hop.observe({ hop: label }, seconds)
-        if (label !== 'ready') continue
-        ready.observe(seconds)
-        since.delete(key)
+        if (label === 'ready') ready.observe(seconds)
       }
+      // Also when another leader made it Ready meanwhile: a later time Ready is not the first.
+      if (isTrue(after, 'Ready')) since.delete(key)
     },
     forget: (key) => since.delete(key),
   }

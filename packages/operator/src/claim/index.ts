@@ -40,7 +40,6 @@ export function createClaimController(given: ClaimParts): Controller {
     reconcile: (pass) => reconcile(parts, pass),
     forget(key) {
       parts.early.end(key)
-      parts.times.forget(key)
       parts.teller.forget(key)
       parts.statusWriter.forget(key)
     },
