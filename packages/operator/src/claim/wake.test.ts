@@ -118,6 +118,8 @@ const town = {
     six('bound-there'),
     six('retained-there', { reclaimPolicy: 'Retain' }),
     six('other-network', { network: { name: 'other' } }),
+    { ...rejected('turned-away', 'AddressAllocationRejected'), spec: six('turned-away', { ipFamilies: ['IPv4'] }).spec },
+    { ...six('dual'), status: { addresses: [{ family: 'IPv4' as const, address: '10.0.0.5/32' }] } },
   ],
   nics: [
     placed('bound-here', 'here'),
@@ -141,7 +143,7 @@ const contextRows: { says: string; before?: NetworkContext; after?: NetworkConte
   {
     says: 'a context that comes',
     after: aContext(),
-    claims: ['bound-here', 'four', 'new', 'public'],
+    claims: ['bound-here', 'dual', 'four', 'new', 'public', 'turned-away'],
     nics: ['bound-here', 'old'],
   },
   {
@@ -154,7 +156,7 @@ const contextRows: { says: string; before?: NetworkContext; after?: NetworkConte
     says: 'one that comes to be of another network: whom it leaves too',
     before: aContext(),
     after: aContext({ spec: { network: { name: 'nett' } } }),
-    claims: ['bound-here', 'four', 'new', 'public'],
+    claims: ['bound-here', 'dual', 'four', 'new', 'public', 'turned-away'],
     nics: ['bound-here', 'old'],
   },
   {
@@ -175,24 +177,39 @@ for (const { says, before, after, claims, nics } of contextRows) {
 }
 
 const subnetRows: { says: string; before?: Subnet; after?: Subnet; claims: string[] }[] = [
-  { says: 'of IPv6, by those that ask for it', after: inSubnet(), claims: ['bound-here', 'new'] },
-  { says: 'of IPv4', after: inSubnet({ ipFamily: 'IPv4' }), claims: ['four', 'public'] },
+  { says: 'of IPv6, by those that ask for it', after: inSubnet(), claims: ['bound-here', 'dual', 'new'] },
+  {
+    says: 'of IPv4, by those that ask for it or have an address of it',
+    after: inSubnet({ ipFamily: 'IPv4' }),
+    claims: ['dual', 'four', 'public', 'turned-away'],
+  },
   {
     says: 'of a class, by those that ask for the family or the class',
     after: inSubnet({ subnetClass: 'public' }),
-    claims: ['bound-here', 'new', 'public'],
+    claims: ['bound-here', 'dual', 'new', 'public'],
   },
   {
     says: 'that changes its family: both',
     before: inSubnet({ ipFamily: 'IPv4' }),
     after: inSubnet(),
-    claims: ['bound-here', 'four', 'new', 'public'],
+    claims: ['bound-here', 'dual', 'four', 'new', 'public', 'turned-away'],
   },
   {
     says: 'that moves to another context: of both',
     before: inSubnet(),
     after: inSubnet({ networkContext: { name: 'net-there' } }),
-    claims: ['bound-here', 'bound-there', 'new', 'retained-there'],
+    claims: ['bound-here', 'bound-there', 'dual', 'new', 'retained-there', 'turned-away'],
+  },
+  {
+    says: 'of another location that goes: by those whose own it made unusable',
+    before: inSubnet({ networkContext: { name: 'net-there' } }),
+    claims: ['bound-there', 'retained-there', 'turned-away'],
+  },
+  {
+    says: 'whose status is written: by nobody of another location',
+    before: inSubnet({ networkContext: { name: 'net-there' } }),
+    after: inSubnet({ networkContext: { name: 'net-there' } }),
+    claims: ['bound-there', 'retained-there'],
   },
   { says: 'of a context that is not there', after: inSubnet({ networkContext: { name: 'none' } }), claims: [] },
 ]
@@ -201,9 +218,10 @@ for (const { says, before, after, claims } of subnetRows) {
     const sources = townWith(aContext(), there)
     const change = { key: 'default/net-here-ipv6', initial: false, ...(before ? { before } : {}), ...(after ? { after } : {}) }
     assert.deepEqual(names(bySubnet(sources, change)), claims)
-    const everywhere = before && after && before.spec.networkContext.name !== after.spec.networkContext.name
-    const nics =
-      claims.length === 0 ? [] : everywhere ? ['bound-here', 'bound-there', 'old', 'retained-there'] : ['bound-here', 'old']
+    const contexts = new Set([before, after].map((one) => one?.spec.networkContext.name))
+    const here = contexts.has('net-here') ? ['bound-here'] : []
+    const elsewhere = contexts.has('net-there') ? ['bound-there', 'retained-there'] : []
+    const nics = claims.length === 0 ? [] : [...here, ...elsewhere, 'old'].sort()
     assert.deepEqual(names(interfacesBySubnet(sources.caches, change)), nics)
   })
 }

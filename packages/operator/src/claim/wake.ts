@@ -1,4 +1,5 @@
 /** Which claims a change elsewhere concerns. Every mapping goes through an index: no change wakes a whole namespace. */
+import { isDeepStrictEqual } from 'node:util'
 import type { NetworkContext, NetworkInterface, NetworkInterfaceClaim, ServingLocation, Subnet } from '@nso/api'
 import { type Change, type Key, keyFor, keyOf, type Watch, watch } from 'kube-control-loop'
 import type { AddressAllocator } from '../addresses/port.ts'
@@ -68,17 +69,38 @@ export function byContext(sources: Places, { key, before, after }: Change<Networ
   return placedIn(sources, key, claims).map(keyOf)
 }
 
-/** Claims that are placed in the subnet's context and ask for its family or its class. */
+/**
+ * Claims that are placed in the subnet's context and ask for its family or its class, or have an address of its family, whose
+ * gateway it tells. One that goes or changes may have made Subnets of other locations unusable: so whoever in its network was
+ * turned away for that, too.
+ */
 export function bySubnet(sources: Places, { before, after }: Change<Subnet>): Set<Key> {
-  return new Set([before, after].flatMap((subnet) => (subnet ? askingFor(sources, subnet) : [])))
+  const asking = [before, after].flatMap((subnet) => (subnet ? askingFor(sources, subnet) : []))
+  return new Set([...asking, ...(before && isMoved(before, after) ? turnedAway(sources, before) : [])])
 }
+
+/** A status that is written again changes nothing for anybody else. */
+const isMoved = (before: Subnet, after: Subnet | undefined): boolean =>
+  after === undefined || before.metadata.uid !== after.metadata.uid || !isDeepStrictEqual(before.spec, after.spec)
+
+function turnedAway({ caches }: Places, { spec, metadata }: Subnet): Key[] {
+  const context = caches.contexts.get(keyFor(spec.networkContext.name, metadata.namespace))
+  if (!context) return []
+  const claims = caches.claims.by('network', keyFor(context.spec.network.name, metadata.namespace))
+  return claims.filter((claim) => reasonOf(claim) === 'AddressAllocationRejected').map(keyOf)
+}
+
+const reasonOf = ({ status }: NetworkInterfaceClaim): string | undefined =>
+  status?.conditions?.find(({ type }) => type === 'Ready')?.reason
 
 function askingFor(sources: Places, { spec, metadata }: Subnet): Key[] {
   const key = keyFor(spec.networkContext.name, metadata.namespace)
   const context = sources.caches.contexts.get(key)
   if (!context) return []
   const asks = (claim: NetworkInterfaceClaim) =>
-    familiesOf(claim).includes(spec.ipFamily) || (claim.spec.addresses ?? []).some((one) => one.class === spec.subnetClass)
+    familiesOf(claim).includes(spec.ipFamily) ||
+    (claim.spec.addresses ?? []).some((one) => one.class === spec.subnetClass) ||
+    (claim.status?.addresses ?? []).some((one) => one.family === spec.ipFamily)
   const claims = sources.caches.claims.by('network', keyFor(context.spec.network.name, metadata.namespace))
   return placedIn(sources, key, claims.filter(asks)).map(keyOf)
 }
