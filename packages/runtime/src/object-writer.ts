@@ -1,5 +1,6 @@
 /** Writes of metadata and spec: creates, JSON patches with tests, finalizers, deletes. See writer.ts for the promises. */
 import type { JsonPatchOperation } from './client.ts'
+import { inTurn } from './finalizer-turns.ts'
 import { type KubeObject, keyOf } from './kind.ts'
 import { count, judgeSafely, signalOf, targetOf, type WriterOptions } from './write-refusal.ts'
 import { WriteGone, type WriteVerb } from './write-signals.ts'
@@ -92,25 +93,31 @@ export function createWriter<S, T, const M extends keyof ChildWriter<S, T> = key
     },
 
     async addFinalizer(object, finalizer, signal) {
-      const { finalizers = [], deletionTimestamp } = object.metadata
-      if (finalizers.includes(finalizer)) return object
-      if (deletionTimestamp !== undefined) {
-        const target = targetOf(options, 'add-finalizer', object)
-        count(options, target, { is: 'gone', why: 'deleting' })
-        throw new WriteGone(target, 'deleting')
-      }
-      return patchAs('add-finalizer', object, finalizerAddition(finalizers, finalizer), signal)
+      if (object.metadata.finalizers?.includes(finalizer)) return object
+      return inTurn(cache, object, async (standing) => {
+        const { finalizers = [], deletionTimestamp } = standing.metadata
+        if (finalizers.includes(finalizer)) return standing
+        if (deletionTimestamp !== undefined) {
+          const target = targetOf(options, 'add-finalizer', standing)
+          count(options, target, { is: 'gone', why: 'deleting' })
+          throw new WriteGone(target, 'deleting')
+        }
+        return patchAs('add-finalizer', standing, finalizerAddition(finalizers, finalizer), signal)
+      })
     },
 
     async removeFinalizer(object, finalizer, signal) {
-      const index = object.metadata.finalizers?.indexOf(finalizer) ?? -1
-      if (index < 0) return
-      const path = `/metadata/finalizers/${index}`
-      const operations: JsonPatchOperation[] = [
-        { op: 'test', path, value: finalizer },
-        { op: 'remove', path },
-      ]
-      await unlessGone(patchAs('remove-finalizer', object, operations, signal))
+      if (!object.metadata.finalizers?.includes(finalizer)) return
+      await inTurn(cache, object, async (standing) => {
+        const index = standing.metadata.finalizers?.indexOf(finalizer) ?? -1
+        if (index < 0) return
+        const path = `/metadata/finalizers/${index}`
+        const operations: JsonPatchOperation[] = [
+          { op: 'test', path, value: finalizer },
+          { op: 'remove', path },
+        ]
+        await unlessGone(patchAs('remove-finalizer', standing, operations, signal))
+      })
     },
 
     async remove(object, signal) {
